@@ -27,7 +27,7 @@ from masktron.judge.findings import Departure, Evaluation
 from masktron.judge.programs import FUNCTIONS, Documents, Program, misreads
 from masktron.judge.recommended import Correction, reads_of
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.tiered import evaluate_columns
+from masktron.judge.tiered import Blocks, over_columns
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.lexical import is_misread, xpath1_number, xpath1_text
 from masktron.sources.xml.plain import iter_batches, survey, survey_plain
@@ -198,8 +198,8 @@ def columns(data: Path, rules: Path) -> Evaluation:
     assert frame is not None
     batches = partial(iter_batches, data, layout, plain, block=1 << 10, rows=17)
     rulebook = read_rules(rules)
-    return evaluate_columns(
-        EvaluationRequest(data, rulebook, layout, keep_verdicts=True), frame, batches, compile_program
+    return over_columns(
+        EvaluationRequest(data, rulebook, layout, keep_verdicts=True), Blocks(frame, batches, compile_program)
     )
 
 

@@ -25,9 +25,9 @@ from masktron.executor.contract import Executor
 from masktron.executor.which import Serial
 from masktron.judge import second_opinions, workplaces
 from masktron.judge import worker_pool as pool_module
-from masktron.judge.engine_counts import EngineCounts, Sum
 from masktron.judge.exact import evaluate
-from masktron.judge.request import EvaluationRequest
+from masktron.judge.findings import Evaluation
+from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice
 from masktron.judge.second_opinions import Cutting, EnginePart, PartProgress, Question, ask
 from masktron.judge.worker_pool import RefusedError, WorkerPool, WorkerPoolError
@@ -87,7 +87,7 @@ def by_pool(
     processes: int = 2,
     size: int = 300,
     told: PartProgress = _nobody,
-) -> tuple[EngineCounts, ...]:
+) -> tuple[Evaluation, ...]:
     cutting = Cutting(small=0, size=size, processes=processes)
     return ask(EvaluationRequest(path, book, layout), question, told=told, cutting=cutting)
 
@@ -117,18 +117,16 @@ EACH = Cutting(small=0, size=300, by_executor=0)
 
 def by_executor(
     path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, told: PartProgress = _nobody
-) -> tuple[EngineCounts, ...]:
+) -> tuple[Evaluation, ...]:
     return ask(EvaluationRequest(path, book, layout, executor=executor), question, told=told, cutting=EACH)
 
 
-def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> tuple[EngineCounts, ...]:
+def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> tuple[Evaluation, ...]:
     """Each engine by itself, over the file as a whole."""
-    return tuple(
-        EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=choice))) for choice in question.engines
-    )
+    return tuple(evaluate(EvaluationRequest(path, book, layout, engine=choice)) for choice in question.engines)
 
 
-def assert_same(found: tuple[EngineCounts, ...], expected: tuple[EngineCounts, ...]) -> None:
+def assert_same(found: tuple[Evaluation, ...], expected: tuple[Evaluation, ...]) -> None:
     assert len(found) == len(expected)
     for own, other in zip(found, expected, strict=True):
         assert (own.records, own.engine) == (other.records, other.engine)
@@ -241,9 +239,9 @@ def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
     executor = ByHand()
     left: list[EngineChoice] = []
 
-    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> EngineCounts:
+    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> Evaluation:
         left.append(choice)
-        return Sum(3).counts(60)
+        return replace(counts_of(3), records=60)
 
     monkeypatch.setattr(second_opinions._Asking, "_exactly", exactly)
     by_executor(path, book, layout, asking(), executor)
@@ -343,9 +341,9 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     book = rules(tmp_path)
     again: list[str] = []
 
-    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> EngineCounts:
+    def exactly(_asking: object, choice: EngineChoice, _go_on: object = None) -> Evaluation:
         again.append(choice)
-        return Sum(3).counts(60)
+        return replace(counts_of(3), records=60)
 
     monkeypatch.setattr(second_opinions._Asking, "_exactly", exactly)
 
@@ -516,7 +514,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         print("begun")
         from pathlib import Path
         from masktron.judge.second_opinions import Cutting, Question, ask
-        from masktron.judge.request import EvaluationRequest
+        from masktron.judge.request import EvaluationRequest, counts_of
         from masktron.sources.xml.plain import survey
         from masktron.rulebook.schematron.reader import read_rules
         path = Path({str(path)!r})

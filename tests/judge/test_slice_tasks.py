@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from examples import examples, spread
 from masktron.errors import DocumentError, RulebookError
 from masktron.judge import second_opinions
-from masktron.judge.engine_counts import EngineCounts
 from masktron.judge.exact import EngineChoice, evaluate
+from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import engine_name
 from masktron.judge.second_opinions import Cutting, Question, ask
@@ -77,7 +77,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(second_opinions, "interpreter", lambda: None)
 
 
-def count(request: EvaluationRequest, size: int = 300, small: int = 0) -> EngineCounts:
+def count(request: EvaluationRequest, size: int = 300, small: int = 0) -> Evaluation:
     (found,) = ask(
         request,
         Question((request.engine,), frozenset(), 60),
@@ -89,15 +89,15 @@ def count(request: EvaluationRequest, size: int = 300, small: int = 0) -> Engine
 
 def both(
     path: Path, book: Rulebook, layout: Layout, engine: EngineChoice, **options: Any
-) -> tuple[EngineCounts, EngineCounts, list[int]]:
+) -> tuple[Evaluation, Evaluation, list[int]]:
     """What is counted in small slices, what `evaluate` says, and the progress."""
-    expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine, **options)))
+    expected = evaluate(EvaluationRequest(path, book, layout, engine=engine, **options))
     done: list[int] = []
     request = EvaluationRequest(path, book, layout, engine=engine, progress=done.append, **options)
     return count(request), expected, done
 
 
-def assert_same(found: EngineCounts, expected: EngineCounts) -> None:
+def assert_same(found: Evaluation, expected: Evaluation) -> None:
     assert found.records == expected.records
     for name in ("fired", "failed", "errors", "first"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
@@ -256,7 +256,7 @@ def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: li
     layout = Layout(("Data", "Record"), ())
     book = rules(tmp_path, BODY)
     try:
-        expected = EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=engine)))
+        expected = evaluate(EvaluationRequest(path, book, layout, engine=engine))
     except DocumentError:
         with pytest.raises(DocumentError):
             count(EvaluationRequest(path, book, layout, engine=engine), size)

@@ -126,12 +126,9 @@ def columns(
 ) -> Evaluation:
     frame = DocumentFrame.of(path, layout)
     assert frame is not None
-    return tiered.evaluate_columns(
+    return tiered.over_columns(
         EvaluationRequest(path, rulebook, layout, **more),
-        frame,
-        lambda: batches_of(path, layout, size, codec),
-        compiler,
-        memo=memo,
+        tiered.Blocks(frame, lambda: batches_of(path, layout, size, codec), compiler, memo=memo),
     )
 
 
@@ -240,7 +237,7 @@ def test_the_reader_and_the_program_change_nothing(
 
     def fixed(**options: Any) -> Evaluation:
         request = EvaluationRequest(case.path, case.rulebook, case.layout, **options)
-        return tiered.evaluate_columns(request, frame, batches, compile_program)
+        return tiered.over_columns(request, tiered.Blocks(frame, batches, compile_program))
 
     assert_equal_to_the_engine(case, fixed)
 
@@ -352,8 +349,8 @@ def test_records_keep_what_stands_around_them(tmp_path: Path) -> None:
             yield replace(batch, layout=layout)
 
     compiler = FakeCompiler(without=frozenset({0, 1}))
-    done = tiered.evaluate_columns(
-        EvaluationRequest(path, rulebook, layout, keep_verdicts=True), frame, batches, compiler
+    done = tiered.over_columns(
+        EvaluationRequest(path, rulebook, layout, keep_verdicts=True), tiered.Blocks(frame, batches, compiler)
     )
     expected = evaluate(EvaluationRequest(path, rulebook, layout))
     assert_same(done, expected)
@@ -403,11 +400,9 @@ def test_a_file_that_changes_is_refused(plain: tuple[Path, Rulebook, Layout]) ->
     (batch,) = batches_of(path, layout, 100)
     cut = replace(batch, stops=batch.stops - 1)
     with refused(DocumentError, "file-changed", what=": records 1 to 4 are no longer what they were"):
-        tiered.evaluate_columns(
+        tiered.over_columns(
             EvaluationRequest(path, rulebook, layout),
-            frame,
-            lambda: (b for b in [cut]),
-            FakeCompiler(without=frozenset({0, 1})),
+            tiered.Blocks(frame, lambda: (b for b in [cut]), FakeCompiler(without=frozenset({0, 1}))),
         )
 
 
@@ -428,8 +423,9 @@ def test_an_interruption_closes_the_file_and_goes_on(plain: tuple[Path, Rulebook
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tiered.evaluate_columns(
-            EvaluationRequest(path, rulebook, layout, progress=interrupt), frame, batches, FakeCompiler()
+        tiered.over_columns(
+            EvaluationRequest(path, rulebook, layout, progress=interrupt),
+            tiered.Blocks(frame, batches, FakeCompiler()),
         )
     assert closed == [True]
 

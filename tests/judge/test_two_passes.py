@@ -86,13 +86,9 @@ def in_passes(
 ) -> Evaluation:
     table = table_of(path, size)
     beside = None if original is None else partial(table_of, original, size)
-    return tiered.evaluate_columns(
+    return tiered.over_columns(
         EvaluationRequest(path, book, table.layout, original=original or path, **options),
-        table.frame,
-        table.batches,
-        compile_program,
-        beside=beside,
-        memo=memo,
+        tiered.Blocks(table.frame, table.batches, compile_program, beside=beside, memo=memo),
     )
 
 
@@ -240,12 +236,9 @@ def test_an_original_that_is_no_table_is_read_as_ever(tmp_path: Path) -> None:
     table = table_of(path, 5)
     options = {"original": tmp_path / "o.xml", "keep_verdicts": True}
     asked: list[bool] = []
-    found = tiered.evaluate_columns(
+    found = tiered.over_columns(
         EvaluationRequest(path, book, table.layout, **options),
-        table.frame,
-        table.batches,
-        compile_program,
-        beside=lambda: asked.append(True),
+        tiered.Blocks(table.frame, table.batches, compile_program, beside=lambda: asked.append(True)),
     )
     assert asked == [True]
     assert (
@@ -277,8 +270,9 @@ def test_an_interruption_of_the_first_pass_closes_the_file(tmp_path: Path) -> No
 
     book = book_of(["count(//Record) = 24"], "1.0")
     with pytest.raises(KeyboardInterrupt):
-        tiered.evaluate_columns(
-            EvaluationRequest(path, book, table.layout, progress=interrupt), table.frame, batches, compile_program
+        tiered.over_columns(
+            EvaluationRequest(path, book, table.layout, progress=interrupt),
+            tiered.Blocks(table.frame, batches, compile_program),
         )
     assert closed == [True]
 
@@ -298,7 +292,9 @@ def test_the_file_is_read_twice_and_no_more(tmp_path: Path) -> None:
             return table.batches()
 
         book = book_of(tests, "1.0", context=context, message=message)
-        tiered.evaluate_columns(EvaluationRequest(path, book, table.layout), table.frame, batches, compile_program)
+        tiered.over_columns(
+            EvaluationRequest(path, book, table.layout), tiered.Blocks(table.frame, batches, compile_program)
+        )
         assert len(read) == times
 
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job
-from masktron.judge.engine_counts import EngineCounts
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import EngineChoice, beyond, engine_name, engines_of
@@ -79,7 +78,7 @@ class Asking:
         self._file, self._job, self._progress = written or job.source, job, progress
         self._request = EvaluationRequest.of(self._file, job.rulebook, original, executor=executor).on_document()
         self._original, self._executor = original, executor
-        self._begun: tuple[Question, Background[tuple[EngineCounts, ...]]] | None = None
+        self._begun: tuple[Question, Background[tuple[Evaluation, ...]]] | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -99,12 +98,12 @@ class Asking:
         waits = "saxon" in engines or large or interpreter() is None
         return Question(() if waits else ("saxon",), frozenset(), 0)
 
-    def _asked(self, question: Question, go_on: Callable[[], None] = lambda: None) -> tuple[EngineCounts, ...]:
+    def _asked(self, question: Question, go_on: Callable[[], None] = lambda: None) -> tuple[Evaluation, ...]:
         return ask(self._request, question, told=_telling(self._job, self._file, question, self._progress, go_on))
 
-    def opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
+    def opinions(self, decided: Evaluation) -> tuple[Evaluation, ...]:
         """Return what the engines count that have not decided alone."""
-        question, known = self._question(decided, decided.records), dict[EngineChoice, EngineCounts]()
+        question, known = self._question(decided, decided.records), dict[EngineChoice, Evaluation]()
         if self._begun is not None:
             begun, results = self._begun
             if begun.aside == question.aside:
@@ -218,7 +217,7 @@ def _second(
     job: Job,
     decided: Evaluation,
     rules: Collection[int],
-    opinions: Iterable[EngineCounts],
+    opinions: Iterable[Evaluation],
     failing: Collection[int] = (),
     *,
     lenient: bool = False,
@@ -254,7 +253,7 @@ def _second(
 
 
 def _confirmed(
-    job: Job, decided: Evaluation, rules: Collection[int], opinions: Iterable[EngineCounts]
+    job: Job, decided: Evaluation, rules: Collection[int], opinions: Iterable[Evaluation]
 ) -> frozenset[int]:
     """Return the rules on which Saxon, which rounds numbers correctly, counts what was decided."""
     found = frozenset[int]()
@@ -267,7 +266,7 @@ def _confirmed(
 
 
 def judged_by_columns_alone(
-    job: Job, decided: Evaluation, rules: Collection[int], opinions: Sequence[EngineCounts]
+    job: Job, decided: Evaluation, rules: Collection[int], opinions: Sequence[Evaluation]
 ) -> tuple[str, ...]:
     """Name the rules that no engine judged that is not ours, with the reason."""
     if not decided.engine.startswith("masktron"):
@@ -289,12 +288,12 @@ def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozense
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 
 
-def _violations(counts: Evaluation | EngineCounts, rules: Collection[int]) -> int:
+def _violations(counts: Evaluation, rules: Collection[int]) -> int:
     own = list(rules)
     return int((counts.failed[own] + counts.errors[own]).sum())
 
 
-def _is_milder(decided: Evaluation, counts: EngineCounts, index: int) -> bool:
+def _is_milder(decided: Evaluation, counts: Evaluation, index: int) -> bool:
     """Whether an engine saw a rule fire as often, and found nothing more to be wrong."""
     return bool(
         index >= 0
@@ -305,7 +304,7 @@ def _is_milder(decided: Evaluation, counts: EngineCounts, index: int) -> bool:
 
 
 def _differences(
-    job: Job, decided: Evaluation, counts: EngineCounts, rules: Collection[int]
+    job: Job, decided: Evaluation, counts: Evaluation, rules: Collection[int]
 ) -> Iterator[tuple[int, str]]:
     """Yield what an engine counts otherwise, with the rule; -1 for the records."""
     if decided.records != counts.records:

@@ -6,6 +6,7 @@ the size of the file; the rest on the whole document.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import groupby
@@ -28,6 +29,7 @@ from masktron.judge.report_reader import (
 )
 from masktron.judge.request import EvaluationRequest, VerdictTally
 from masktron.judge.runner import CORRECTED, EngineChoice, Runner, engine_name, engines_of, runs_of
+from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
@@ -63,11 +65,7 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000, leave_out: Collec
     """
     request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
-    reasons = locality_within(rulebook, layout, lambda: outside_names(path, layout))
-    documents = request.documents()
-    wanted = [index for index in range(len(rulebook.checks)) if index not in leave_out]
-    runs = runs_of(request.engines, reasons, wanted)
-    runners = [Runner(run, rulebook, layout, documents) for run in runs]
+    runners = _document_runners(request) if layout.is_document else _file_runners(request, leave_out)
     tally = request.tally()
     spans = record_spans(path, layout)
     local = [r for r in runners if not r.run.whole]
@@ -84,12 +82,51 @@ def evaluate(request: EvaluationRequest, *, chunk: int = 5000, leave_out: Collec
     return tally.evaluation(f"{used}{CORRECTED}" if tally.departed else used)
 
 
+def _file_runners(request: EvaluationRequest, leave_out: Collection[int]) -> Sequence[Runner]:
+    path, rulebook, layout = request.path, request.rulebook, request.layout
+    reasons = locality_within(rulebook, layout, lambda: outside_names(path, layout))
+    documents = request.documents()
+    wanted = [index for index in range(len(rulebook.checks)) if index not in leave_out]
+    return [Runner(run, rulebook, layout, documents) for run in runs_of(request.engines, reasons, wanted)]
+
+
+class _Thread(threading.local):
+    """What stands for a thread among what is kept: compiled stylesheets are for the thread that compiled them."""
+
+    def __init__(self) -> None:
+        self.token = object()
+
+
+_THREAD = _Thread()
+
+
+def _document_runners(request: EvaluationRequest) -> Sequence[Runner]:
+    """Compile a rulebook for files that are one document each: once for all, where it reads no original."""
+    rulebook, layout = request.rulebook, request.layout
+    if rulebook.reads_original:
+        return _whole_runners(rulebook, layout, request.engine, request.documents())
+    return _kept_runners(rulebook, layout, request.engine, _THREAD.token)
+
+
+@once
+def _kept_runners(rulebook: Rulebook, layout: Layout, engine: EngineChoice, _thread: object) -> tuple[Runner, ...]:
+    return _whole_runners(rulebook, layout, engine, Documents.of(rulebook, None))
+
+
+def _whole_runners(
+    rulebook: Rulebook, layout: Layout, engine: EngineChoice, documents: Documents | None
+) -> tuple[Runner, ...]:
+    engines = engines_of(rulebook, layout, engine)
+    whole = ("the file is one document",) * len(engines)
+    return tuple(Runner(run, rulebook, layout, documents) for run in runs_of(engines, whole, range(len(engines))))
+
+
 def _evaluate_chunk(piece: Chunk, runners: list[Runner], tally: VerdictTally, shown: Shown) -> None:
     verdicts = tally.blank(len(piece.spans))
     wanted: list[tuple[Runner, NDArray[np.int64]]] = []
     for runner in runners:
         events = runner.events(piece.root, len(piece.spans), range(piece.first, piece.first + len(piece.spans)))
-        tally.count(events)
+        tally.count(events, piece.first)
         if verdicts is not None:
             events.fill(verdicts)
         wanted.append((runner, tally.wanted(events)))
@@ -128,7 +165,7 @@ def evaluate_whole(
     verdicts = tally.judged_all(len(spans))
     for runner in runners:
         events = runner.events(root, len(spans))
-        tally.count(events)
+        tally.count(events, 0)
         if verdicts is not None:
             events.fill(verdicts)
         if events.fails.any() and any(tally.room(int(check)) != 0 for check in np.unique(events.check[events.fails])):

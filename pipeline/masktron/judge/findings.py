@@ -141,6 +141,12 @@ class Evaluation:
     handed_back : tuple of HandedBack
     departures : tuple of Departure
         As far as it is known. Over columns it is not for checks that make numbers of texts, or texts of numbers.
+    first : ndarray of int64, shape (checks,)
+        Position, from 0, of the first record with a failure or an error, where an engine saw all records; else -1.
+    left : mapping of int to str
+        Checks that were not judged, with the reason; empty of those that are left to the recount.
+    objections : mapping of int to str
+        Checks of which something else than the counts is wrong.
     """
 
     verdicts: NDArray[np.uint8] | None
@@ -152,6 +158,9 @@ class Evaluation:
     records: int
     handed_back: tuple[HandedBack, ...] = ()
     departures: tuple[Departure, ...] = ()
+    first: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    left: Mapping[int, str] = field(default_factory=dict)
+    objections: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def judged(self) -> NDArray[np.uint8]:

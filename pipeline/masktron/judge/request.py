@@ -54,6 +54,7 @@ class VerdictTally:
         self._most = limit if sink is None else None if limit is None or sunk is None else max(limit, sunk)
         self.keep_verdicts = keep_verdicts
         self.counts = np.zeros((3, checks), dtype=np.int64)
+        self.first = np.full(checks, -1, dtype=np.int64)
         self.records = 0
         self.departed = False
         self._departures = np.zeros((2, checks), dtype=np.int64)
@@ -61,21 +62,34 @@ class VerdictTally:
         self._findings: list[Finding] = []
         self._verdicts: list[NDArray[np.uint8]] = []
 
-    def count(self, events: Events) -> None:
-        """Count events."""
+    def count(self, events: Events, at: int | None = None) -> None:
+        """Count what happened on some records, of which the first stands at this position, if that is to be known."""
         self.counts += events.counts(self.checks)
+        if at is not None:
+            inside = events.fails & (events.record >= 0)
+            failing, row = np.unique(events.check[inside], return_index=True)
+            self._note_first(failing, at + events.record[inside][row])
         if events.alone is not None:
             self.depart(events.departures(self.checks))
+
+    def take(self, part: Evaluation) -> None:
+        """Take what was found of the next records, but for what it shows of them."""
+        failing = np.flatnonzero(part.first >= 0)
+        self._note_first(failing, self.records + part.first[failing])
+        self.counts += (part.fired, part.failed, part.errors)
+        for one in part.departures:
+            self.departed = True
+            self._departures[:, one.check] += (one.refused, one.accepted)
+        self.judged(part.records, part.verdicts)
+
+    def _note_first(self, checks: NDArray[np.int64], records: NDArray[np.int64]) -> None:
+        new = self.first[checks] < 0
+        self.first[checks[new]] = records[new]
 
     def depart(self, counts: NDArray[np.int64]) -> None:
         """Note that libxml2 alone says something else; records that it refuses and accepts, shape (2, checks)."""
         self.departed = True
         self._departures += counts
-
-    @property
-    def departures(self) -> NDArray[np.int64]:
-        """Records that libxml2 alone refuses, and accepts; shape (2, checks)."""
-        return self._departures
 
     def judged(self, records: int, verdicts: NDArray[np.uint8] | None) -> None:
         """Note that so many records are done, and the verdicts on them."""
@@ -144,7 +158,28 @@ class VerdictTally:
             for check, (refused, accepted) in enumerate(self._departures.T)
             if refused or accepted
         )
-        return Evaluation(verdicts, fired, failed, errors, findings, engine, self.records, departures=departures)
+        return Evaluation(
+            verdicts, fired, failed, errors, findings, engine, self.records, departures=departures, first=self.first
+        )
+
+
+def counts_of(checks: int, events: Iterable[Events] = (), parts: Iterable[Evaluation] = ()) -> Evaluation:
+    """Return what happened on consecutive records, or what was counted on them, as counts alone.
+
+    Parameters
+    ----------
+    checks : int
+        Number of checks of the rulebook.
+    events : iterable of Events
+    parts : iterable of Evaluation
+    """
+    tally = VerdictTally(checks, 0, None, keep_verdicts=False)
+    for one in events:
+        tally.count(one, tally.records)
+        tally.judged(one.records, None)
+    for part in parts:
+        tally.take(part)
+    return tally.evaluation("")
 
 
 class Kept(TypedDict, total=False):

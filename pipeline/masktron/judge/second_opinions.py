@@ -14,17 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Literal
+
+import numpy as np
 
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
 from masktron.executor.contract import Executor
 from masktron.judge import exact
-from masktron.judge.engine_counts import EngineCounts, Sum
+from masktron.judge.findings import Evaluation
 from masktron.judge.programs import EngineError
 from masktron.judge.recount.recount import Asked, EngineRecount, Recount, asked_of
-from masktron.judge.request import EvaluationRequest
+from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of
 from masktron.judge.slice_tasks import Opening, Slice
 from masktron.judge.stylesheet import EngineName
@@ -104,7 +106,7 @@ def _nobody(_part: EnginePart, _records: int) -> None:
 
 def ask(
     request: EvaluationRequest, question: Question, *, told: PartProgress = _nobody, cutting: Cutting = USUAL
-) -> tuple[EngineCounts, ...]:
+) -> tuple[Evaluation, ...]:
     """Ask engines about every record of a file.
 
     Parameters
@@ -118,7 +120,7 @@ def ask(
 
     Returns
     -------
-    tuple of EngineCounts
+    tuple of Evaluation
         Of each engine, in the order of the question: the same whoever does the tasks.
 
     Raises
@@ -138,14 +140,14 @@ class _Asking:
     told: PartProgress
     cutting: Cutting
 
-    def counts(self) -> tuple[EngineCounts, ...]:
+    def counts(self) -> tuple[Evaluation, ...]:
         """Return what each engine counts."""
         question, rulebook, layout = self.question, self.request.rulebook, self.request.layout
         found, recounted = self._by_tasks()
         none = {lane for lane, one in enumerate(question.engines) if len(self._left(one)) == len(rulebook.checks)}
         here = [lane for lane in range(len(question.engines)) if lane not in none.union(found)]
         with ExitStack() as stack:
-            whole: dict[int, Callable[[], EngineCounts]] = {}
+            whole: dict[int, Callable[[], Evaluation]] = {}
             for lane in here:
                 exactly = partial(self._exactly, question.engines[lane])
                 if question.engines[lane] == "saxon" and len(here) > 1 and interpreter() is not None:
@@ -160,7 +162,7 @@ class _Asking:
                     continue
                 left = self._left(choice)
                 name = engine_name(rulebook, layout, choice, beyond(choice, rulebook) if lane in none else left)
-                own = Sum(len(left)).counts(question.records) if lane in none else found[lane]
+                own = found[lane] if lane not in none else replace(self._nothing(), records=question.records)
                 counts.append(replace(own, engine=name, left=left))
         if not recounted:
             return tuple(counts)
@@ -170,7 +172,7 @@ class _Asking:
         """Return the checks that are not put to an engine as they are written, with a reason where it gets none."""
         return {**dict.fromkeys(self.question.aside, ""), **beyond(choice, self.request.rulebook)}
 
-    def _exactly(self, choice: EngineChoice, go_on: Callable[[], None] = lambda: None) -> EngineCounts:
+    def _exactly(self, choice: EngineChoice, go_on: Callable[[], None] = lambda: None) -> Evaluation:
         """Return what an engine counts on the file as a whole, of all checks that it knows."""
 
         def told(done: int) -> None:
@@ -179,9 +181,13 @@ class _Asking:
 
         never = beyond(choice, self.request.rulebook)
         asked = replace(self.request, engine=choice, limit=1, progress=told)
-        return replace(EngineCounts.of(exact.evaluate(asked, leave_out=never)), left=never)
+        return replace(exact.evaluate(asked, leave_out=never), left=never)
 
-    def _by_tasks(self) -> tuple[dict[int, EngineCounts], tuple[EngineRecount, ...]]:
+    def _nothing(self) -> Evaluation:
+        """Return the counts of an engine that is asked about no check."""
+        return counts_of(len(self.request.rulebook.checks))
+
+    def _by_tasks(self) -> tuple[dict[int, Evaluation], tuple[EngineRecount, ...]]:
         """Return what engines count on slices, by their places in the question, and what is recounted."""
         path, aside = self.request.path, self.question.aside
         asked = asked_of(self.request, aside) if aside else "nothing"
@@ -223,7 +229,7 @@ class _Asking:
 
     def _done(
         self, opening: Opening, place: Callable[[Opening, int], WorkerPool | Here]
-    ) -> tuple[dict[int, EngineCounts], tuple[EngineRecount, ...]]:
+    ) -> tuple[dict[int, Evaluation], tuple[EngineRecount, ...]]:
         """Have all tasks done.
 
         Raises
@@ -335,11 +341,11 @@ class _Gathered:
         self._checks = checks
         self._engines = engines
         self._told = told
-        self._parts: dict[int, dict[Run, dict[int, EngineCounts]]] = {}
+        self._parts: dict[int, dict[Run, dict[int, Evaluation]]] = {}
         self._records: dict[tuple[int, Run], int] = {}
         self._refused: set[int] = set()
 
-    def take(self, task: Slice, answer: EngineCounts | RefusedError) -> None:
+    def take(self, task: Slice, answer: Evaluation | RefusedError) -> None:
         """Take an answer."""
         if isinstance(answer, RefusedError):
             self._refused.add(task.lane)
@@ -363,19 +369,20 @@ class _Gathered:
         except EngineError:
             self._refused.add(lane)
 
-    def found(self) -> dict[int, EngineCounts]:
+    def found(self) -> dict[int, Evaluation]:
         """Return the counts of the engines that had nothing to refuse, by their places."""
         summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
         return {lane: own for lane, own in summed.items() if own is not None}
 
-    def _summed(self, runs: dict[Run, dict[int, EngineCounts]]) -> EngineCounts | None:
+    def _summed(self, runs: dict[Run, dict[int, Evaluation]]) -> Evaluation | None:
         """Add up the runs of an engine; None where they saw different numbers of records."""
-        total = Sum(self._checks)
-        seen = set()
-        for parts in runs.values():
-            done = 0
-            for number in sorted(parts):
-                total.add_counts(parts[number], done)
-                done += parts[number].records
-            seen.add(done)
-        return total.counts(seen.pop()) if len(seen) == 1 else None
+        each = [counts_of(self._checks, parts=(parts[number] for number in sorted(parts))) for parts in runs.values()]
+        if len({one.records for one in each}) != 1:
+            return None
+        return reduce(_both, each)
+
+
+def _both(one: Evaluation, other: Evaluation) -> Evaluation:
+    """Return the counts of different checks on the same records as one."""
+    kinds = {name: getattr(one, name) + getattr(other, name) for name in ("fired", "failed", "errors")}
+    return replace(one, **kinds, first=np.maximum(one.first, other.first))

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from masktron.judge.engine_counts import EngineCounts, Sum
+from masktron.judge.findings import Evaluation
 from masktron.judge.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
 from masktron.judge.recount.recount import Asked, Hand, RecountTask
 from masktron.judge.report_reader import Events
+from masktron.judge.request import counts_of
 from masktron.judge.runner import Run, time_for
 from masktron.judge.stylesheet import CheckSelection, stylesheet
 from masktron.judge.worker_pool import RefusedError
@@ -49,11 +50,11 @@ class Opening:
     documents: Documents | None = None
     asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | RecountTask], Iterator[EngineCounts]]:
+    def __call__(self) -> Callable[[Slice | RecountTask], Iterator[Evaluation]]:
         """Return what does the tasks, in the process that does them."""
         return _Worker(self, None if self.asked is None else Hand(self.asked))
 
-    def whole(self, run: Run) -> EngineCounts:
+    def whole(self, run: Run) -> Evaluation:
         """Count a run that needs the whole document, in this process.
 
         Raises
@@ -63,13 +64,7 @@ class Opening:
         """
         with time_for(run):
             events = Events.of(self.program(run).run(parse_tree(self.frame.path).getroot()))
-        return self.counted(events)
-
-    def counted(self, events: Events) -> EngineCounts:
-        """Return what happened as counts."""
-        total = Sum(len(self.rulebook.checks))
-        total.add(events, 0)
-        return total.counts(events.records)
+        return counts_of(len(self.rulebook.checks), [events])
 
     def program(self, run: Run) -> Program:
         """Compile a run, for one thread."""
@@ -105,7 +100,7 @@ class _Worker:
     hand: Hand | None
     judges: dict[Run, SliceJudge] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | RecountTask) -> Iterator[EngineCounts]:
+    def __call__(self, task: Slice | RecountTask) -> Iterator[Evaluation]:
         """Do a task.
 
         Raises
@@ -122,10 +117,10 @@ class _Worker:
         except (EngineError, NotFramedError, NotSlicedError) as problem:
             raise RefusedError(str(problem)) from None
 
-    def _counted(self, task: Slice) -> EngineCounts:
+    def _counted(self, task: Slice) -> Evaluation:
         if (judge := self.judges.get(task.run)) is None:
             judge = self.judges[task.run] = self.known.judge(task.run)
-        return self.known.counted(judge(self._read(task.begin, task.end)))
+        return counts_of(len(self.known.rulebook.checks), [judge(self._read(task.begin, task.end))])
 
     def _read(self, begin: int, end: int) -> bytes:
         """Return some bytes of the file."""

@@ -17,9 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from masktron.executor.contract import Executor
 from masktron.files import same_file
 from masktron.judge import exact
@@ -27,14 +24,12 @@ from masktron.judge.across.two_passes import Across, Batches, FlatTable, TwoPass
 from masktron.judge.columns.program import compile_program
 from masktron.judge.conversions import Reads
 from masktron.judge.deferral import ColumnCounter, DocumentFrame, OutcomeCache
-from masktron.judge.document import evaluate_document
 from masktron.judge.findings import Evaluation, Finding
 from masktron.judge.programs import Documents
 from masktron.judge.recommended import reads_of
 from masktron.judge.report_reader import outside_names
 from masktron.judge.request import EvaluationRequest, VerdictTally
 from masktron.judge.runner import Runner, engine_name, engines_of, runs_of
-from masktron.judge.stylesheet import EngineName
 from masktron.judge.walk import (
     Assigned,
     ColumnCompiler,
@@ -50,7 +45,7 @@ from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.columns import Batch
-from masktron.sources.flat_records import FlatRecords, RecordSlice, UnitRecords
+from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import PlainRecords, survey_plain
@@ -60,6 +55,57 @@ MEMO = 100_000
 
 type Beside = Callable[[], FlatTable | None]
 """Returns the original as a table, where it is one and another file."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The records of a file in blocks of columns.
+
+    Attributes
+    ----------
+    frame : DocumentFrame
+        Of the file.
+    batches : callable
+        Returns the records of the file, each time in the same batches.
+    compiler : callable
+        Compiles checks to columns: `masktron.judge.columns.program.compile_program`, or that of units.
+    memo : int
+        Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
+    across : bool
+        Whether two passes can tell what checks read of other records; else they see the whole document.
+    beside : callable, optional
+        Returns the original as a table; asked only where another file than this one is read across records.
+    sliced : FlatRecords, optional
+        The same records, in more than one slice; they go to the executor of the request, if it has one.
+    """
+
+    frame: DocumentFrame
+    batches: Batches
+    compiler: ColumnCompiler
+    memo: int = MEMO
+    across: bool = True
+    beside: Beside | None = None
+    sliced: FlatRecords | None = None
+
+    @classmethod
+    def of(cls, request: EvaluationRequest) -> Blocks | None:
+        """Return the records of a file in blocks; None where it cannot be read so."""
+        flat, nested, original = request.flat, request.nested, request.original
+        if nested is not None:
+            from masktron.judge.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
+
+            around, compiler = DocumentFrame.of(request.path, request.layout), UnitCompiler(nested.tree)
+            if around is None:
+                return None
+            # what decides a check stands in several levels: equal cells of a unit say nothing
+            return cls(around, lambda: _prefetched(nested.batches()), compiler, memo=0, across=False)
+        frame = None if flat is None else DocumentFrame.around(flat)
+        if flat is None or frame is None:
+            return None
+        record = request.layout.record_tag.rpartition("}")[2]
+        beside = None if original is None else lambda: _table(original, record)
+        sliced = flat if request.executor is not None and len(flat.slices()) > 1 else None
+        return cls(frame, lambda: _prefetched(flat.batches()), compile_program, beside=beside, sliced=sliced)
 
 
 def evaluate(request: EvaluationRequest) -> Evaluation:
@@ -72,68 +118,14 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     RulebookError, DocumentError, UsageError
         As there.
     """
-    if request.layout.is_document:
-        return evaluate_document(request)
-    if request.nested is not None:
-        return _evaluate_units(request, request.nested)
-    layout, flat, original = request.layout, request.flat, request.original
-    frame = None if flat is None else DocumentFrame.around(flat)
-    if flat is None or frame is None:
+    blocks = None if request.layout.is_document else Blocks.of(request)
+    if blocks is None:
         return exact.evaluate(request)
-
-    def batches() -> Generator[Batch]:
-        return _prefetched(flat.batches())
-
-    beside = None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2])
-    sliced = flat if request.executor is not None and len(flat.slices()) > 1 else None
-    evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside, sliced=sliced)
-    flat.require_unchanged()
+    evaluation = over_columns(request, blocks)
+    for records in (request.flat, request.nested):
+        if records is not None:
+            records.require_unchanged()
     return evaluation
-
-
-def _evaluate_units(request: EvaluationRequest, nested: UnitRecords) -> Evaluation:
-    """Evaluate every check on a nested file: over wide records, where its units are composed alike."""
-    from masktron.judge.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
-
-    frame = DocumentFrame.of(request.path, request.layout)
-    if frame is None:
-        return exact.evaluate(request)
-
-    def batches() -> Generator[Batch]:
-        return _prefetched(nested.batches())
-
-    # what decides a check stands in several levels: equal cells of a unit say nothing
-    evaluation = evaluate_columns(request, frame, batches, UnitCompiler(nested.tree), memo=0, across=False)
-    nested.require_unchanged()
-    return evaluation
-
-
-@once
-def tiers_inside(rulebook: Rulebook, layout: Layout, outside: frozenset[str]) -> tuple[Assigned, ...]:
-    """Say which tier each check gets in a flat file, where nothing is gathered across records.
-
-    Parameters
-    ----------
-    outside : frozenset of str
-        As for `masktron.rulebook.locality.locality`.
-    """
-    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compile_program)[1]
-
-
-@once
-def tiers_of_units(rulebook: Rulebook, layout: Layout, tree: Tree, outside: frozenset[str]) -> tuple[Assigned, ...]:
-    """Say which tier each check gets in a nested file.
-
-    Parameters
-    ----------
-    layout, tree
-        Of the file.
-    outside : frozenset of str
-        As for `masktron.rulebook.locality.locality`.
-    """
-    from masktron.judge.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
-
-    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, UnitCompiler(tree))[1]
 
 
 def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
@@ -146,15 +138,37 @@ def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ..
         Why the file is not plain, if it is not.
     """
     rulebook, layout = request.rulebook, request.layout
-    if request.nested is not None and (around := DocumentFrame.of(request.path, layout)) is not None:
-        return tiers_of_units(rulebook, layout, request.nested.tree, around.outside)
-    frame = None if request.flat is None else DocumentFrame.around(request.flat)
-    if frame is None:
+    blocks = Blocks.of(request)
+    if blocks is None:
         path = request.on_document().path
         return without_columns(locality_within(rulebook, layout, lambda: outside_names(path, layout)), reason)
-    tiers = tiers_inside(rulebook, layout, frame.outside)
+    outside = blocks.frame.outside
+    if request.nested is not None:
+        return tiers_inside(rulebook, layout, outside, request.nested.tree)
     # an original of the file's own kind is taken for granted here
-    return plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))[1]
+    tiers = tiers_inside(rulebook, layout, outside)
+    return plan_passes(rulebook, layout, outside, tiers, request.engines, (layout, outside))[1]
+
+
+@once
+def tiers_inside(
+    rulebook: Rulebook, layout: Layout, outside: frozenset[str], tree: Tree | None = None
+) -> tuple[Assigned, ...]:
+    """Say which tier each check gets in a file, where nothing is gathered across records.
+
+    Parameters
+    ----------
+    outside : frozenset of str
+        As for `masktron.rulebook.locality.locality`.
+    tree : Tree, optional
+        The levels of a nested file.
+    """
+    compiler: ColumnCompiler = compile_program
+    if tree is not None:
+        from masktron.judge.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
+
+        compiler = UnitCompiler(tree)
+    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compiler)[1]
 
 
 def _table(path: Path, record: str | None = None) -> FlatTable | None:
@@ -177,45 +191,17 @@ def _prefetched[B: Batch](batches: Generator[B]) -> Generator[B]:
             yield batch
 
 
-def evaluate_columns(
-    request: EvaluationRequest,
-    frame: DocumentFrame,
-    batches: Batches,
-    compiler: ColumnCompiler,
-    *,
-    beside: Beside | None = None,
-    memo: int = MEMO,
-    sliced: FlatRecords | None = None,
-    across: bool = True,
-) -> Evaluation:
-    """Evaluate every check of a rulebook on a flat file; the same as `masktron.judge.exact.evaluate`, faster.
-
-    Parameters
-    ----------
-    request : EvaluationRequest
-    frame : DocumentFrame
-        Of the file.
-    batches : callable
-        Returns the records of the file, each time in the same batches.
-    compiler : callable
-        `masktron.judge.columns.program.compile_program`.
-    beside : callable, optional
-        Returns the original as a table; asked only where another file than this one is read across records.
-    memo : int
-        Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
-    sliced : FlatRecords, optional
-        The same records, in more than one slice; they go to the executor of the request, if it has one.
-    across : bool
-        Whether two passes can tell what checks read of other records; else they see the whole document.
-    """
+def over_columns(request: EvaluationRequest, blocks: Blocks) -> Evaluation:
+    """Evaluate every check of a rulebook over columns; the same as `masktron.judge.exact.evaluate`, faster."""
     rulebook, layout, original = request.rulebook, request.layout, request.original
     engines = request.engines
 
     def document() -> Path:
         return request.on_document().path
 
+    frame, batches, compiler, memo = blocks.frame, blocks.batches, blocks.compiler, blocks.memo
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
-    plan, other = _planned(request, frame, tiers, engines, beside) if across else (None, None)
+    plan, other = _planned(request, blocks, tiers) if blocks.across else (None, None)
     # a table has been read by then
     known = original is None or other is not None or same_file(original, request.path)
     documents = request.documents(known=known)
@@ -236,9 +222,8 @@ def evaluate_columns(
         extra, done = passes.lanes(engines, memo), passes.across.checks
     own = own_lane(request, program, tiers, compiler, documents, memo, done)
     whole = runners_of(request, tiers, Tier.DOCUMENT, documents, done)
-    if own is not None and passes is None and sliced is not None and request.executor is not None:
-        evaluation = SliceEvaluation(request, frame, sliced, compiler, memo=memo, known=known)
-        tally = walk_slices(request.executor, evaluation, sliced, request)
+    if own is not None and passes is None and blocks.sliced is not None and request.executor is not None:
+        tally = walk_slices(request, blocks, blocks.sliced, request.executor, known=known)
     elif own is not None or extra or not tiers or (passes is not None and gathered is None):
         _walk(Walk(frame, [*([own] if own else []), *extra], tally, request.shown), batches, request.tell)
     elif gathered is not None:
@@ -255,20 +240,16 @@ def evaluate_columns(
 
 
 def _planned(
-    request: EvaluationRequest,
-    frame: DocumentFrame,
-    tiers: Sequence[Assigned],
-    engines: Sequence[EngineName],
-    beside: Beside | None,
+    request: EvaluationRequest, blocks: Blocks, tiers: Sequence[Assigned]
 ) -> tuple[Across | None, FlatTable | None]:
     """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
-    rulebook, original, own = request.rulebook, request.original, (request.layout, frame.outside)
-    across, _ = plan_passes(rulebook, *own, tiers, engines, own)
+    rulebook, original, own = request.rulebook, request.original, (request.layout, blocks.frame.outside)
+    across, _ = plan_passes(rulebook, *own, tiers, request.engines, own)
     if across is None or not across.reads_original or original is None or same_file(original, request.path):
         return across, None
-    other = None if beside is None else beside()
+    other = None if blocks.beside is None else blocks.beside()
     seen = None if other is None else (other.layout, other.frame.outside)
-    return plan_passes(rulebook, *own, tiers, engines, seen)[0], other
+    return plan_passes(rulebook, *own, tiers, request.engines, seen)[0], other
 
 
 def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None]) -> None:
@@ -279,59 +260,24 @@ def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None]) -> None
                 progress(done)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceVerdicts:
-    """What is found in a slice.
-
-    Attributes
-    ----------
-    records : int
-    counts : ndarray of int64, shape (3, checks)
-    departures : ndarray of int64, shape (2, checks), or None
-    findings : tuple of Finding
-        In the order of the file.
-    verdicts : ndarray of uint8, shape (records, checks), or None
-    remarks : object
-        What the slice tells of the whole file (`FlatRecords.settle`).
-    """
-
-    records: int
-    counts: NDArray[np.int64]
-    departures: NDArray[np.int64] | None
-    findings: tuple[Finding, ...]
-    verdicts: NDArray[np.uint8] | None
-    remarks: object
-
-
 class SliceEvaluation:
     """Evaluates slices of a file: compiled where it is used, at the first slice.
 
     Parameters
     ----------
     request : EvaluationRequest
-    frame : DocumentFrame
+    blocks : Blocks
     flat : FlatRecords
         That has slices.
-    compiler : callable
-    memo : int
-        As for `masktron.judge.tiered.evaluate_columns`.
     known : bool
         Whether the original is known to be well-formed.
     """
 
-    def __init__(
-        self,
-        request: EvaluationRequest,
-        frame: DocumentFrame,
-        flat: FlatRecords,
-        compiler: ColumnCompiler,
-        *,
-        memo: int,
-        known: bool,
-    ) -> None:
+    def __init__(self, request: EvaluationRequest, blocks: Blocks, flat: FlatRecords, *, known: bool) -> None:
         self._sunk = request.sunk if request.sink is not None else 0
         self._request = replace(request, flat=None, sink=None, progress=None, write=None, executor=None)
-        self._frame, self._flat, self._compiler, self._memo, self._known = frame, flat, compiler, memo, known
+        self._frame, self._compiler, self._memo = blocks.frame, blocks.compiler, blocks.memo
+        self._flat, self._known = flat, known
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_lane"}
@@ -347,8 +293,8 @@ class SliceEvaluation:
             raise ValueError("no check looks only inside its record")
         return lane
 
-    def __call__(self, piece: RecordSlice) -> SliceVerdicts:
-        """Evaluate a slice.
+    def __call__(self, piece: RecordSlice) -> tuple[Evaluation, object]:
+        """Evaluate a slice; also what it tells of the whole file (`FlatRecords.settle`).
 
         Raises
         ------
@@ -356,42 +302,24 @@ class SliceEvaluation:
             As `masktron.judge.tiered.evaluate`.
         """
         request, found = self._request, list[Finding]()
-        checks = len(request.rulebook.checks)
-        tally = VerdictTally(
-            checks, request.limit, found.append, keep_verdicts=request.keep_verdicts, sunk=self._sunk
-        )
+        tally = replace(request, sink=found.append, sunk=self._sunk).tally()
         begins = ColumnCounter(self._frame.path, piece.begin, piece.column)
         walk = Walk(self._frame, [self._lane], tally, request.shown, begins)
-        with closing(self._flat.batches_in(piece)) as source:
-            for batch in source:
-                for _ in walk.batch(batch):
-                    pass
-        departures = tally.departures if tally.departed else None
-        return SliceVerdicts(
-            tally.records,
-            tally.counts,
-            departures,
-            tuple(found),
-            tally.judged_all(tally.records),
-            self._flat.remarks(),
-        )
+        _walk(walk, lambda: self._flat.batches_in(piece), lambda _: None)
+        return replace(tally.evaluation(""), findings=tuple(found)), self._flat.remarks()
 
 
 def walk_slices(
-    executor: Executor, evaluation: SliceEvaluation, flat: FlatRecords, request: EvaluationRequest
+    request: EvaluationRequest, blocks: Blocks, flat: FlatRecords, executor: Executor, *, known: bool
 ) -> VerdictTally:
     """Evaluate all slices of a file, and return what was found in all of them."""
-    tally = request.tally()
+    evaluation, tally, remarks = SliceEvaluation(request, blocks, flat, known=known), request.tally(), list[object]()
     stage = f"judging {name_to_be(request.path)}"
-    remarks: list[object] = []
     with executor, closing(executor.map(evaluation, flat.slices(), stage=stage)) as results:
-        for found in results:
-            tally.counts += found.counts
-            if found.departures is not None:
-                tally.depart(found.departures)
-            tally.judged(found.records, found.verdicts)
+        for found, remark in results:
+            tally.take(found)
             tally.add_wanted(found.findings)
-            remarks.append(found.remarks)
+            remarks.append(remark)
             request.tell(tally.records)
     flat.settle(remarks)
     return tally

@@ -11,7 +11,7 @@ from masktron.judge.columns.items import Outcome
 from masktron.judge.columns.program import compile_program
 from masktron.judge.deferral import DocumentFrame
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.tiered import evaluate_columns
+from masktron.judge.tiered import Blocks, over_columns
 from masktron.judge.walk import CompiledColumns
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
@@ -60,11 +60,9 @@ def columns(files: Files) -> Answer | None:
     while True:
         compiler = _Compiler([names.index(name) for name in broken])
         try:
-            done = evaluate_columns(
+            done = over_columns(
                 EvaluationRequest(files.data, files.rulebook, layout, keep_verdicts=True),
-                frame,
-                partial(iter_batches, files.data, layout, plain, block=_BLOCK, rows=CHUNK),
-                compiler,
+                Blocks(frame, partial(iter_batches, files.data, layout, plain, block=_BLOCK, rows=CHUNK), compiler),
             )
         except RulebookError as error:
             rule = error.problem.place.rule

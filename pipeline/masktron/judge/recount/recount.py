@@ -16,7 +16,7 @@ import numpy as np
 from masktron.files import same_file
 from masktron.judge.across.planned import Planned
 from masktron.judge.across.selection import NotAcross, RecordSource
-from masktron.judge.engine_counts import EngineCounts, Sum
+from masktron.judge.findings import Evaluation
 from masktron.judge.programs import EngineError, NotFramedError, Program
 from masktron.judge.recount.aggregates import (
     Recounted,
@@ -29,7 +29,7 @@ from masktron.judge.recount.aggregates import (
 from masktron.judge.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.judge.recount.sample import Kin, Tried, positions_of, proved
 from masktron.judge.report_reader import Events
-from masktron.judge.request import EvaluationRequest
+from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import beyond
 from masktron.judge.stylesheet import CheckSelection, EngineName
 from masktron.judge.worker_pool import RefusedError
@@ -194,7 +194,7 @@ class Hand:
             )
         return self._readers[key](self._bytes(task.source, task.begin, task.end))
 
-    def _judged(self, task: JudgeTask) -> EngineCounts:
+    def _judged(self, task: JudgeTask) -> Evaluation:
         kin = self.asked.files["file"]
         key = task.lane, task.around
         if key not in self._programs:
@@ -206,9 +206,7 @@ class Hand:
         events = Events.of(self._programs[key].run_bytes(document, kin.frame.encoding, guard))
         if events.records != records:
             raise RefusedError("a slice with another number of records than it had")
-        total = Sum(len(task.book.checks))
-        total.add(events, 0)
-        return total.counts(records, "")
+        return counts_of(len(task.book.checks), [events])
 
     def _tried(self, task: TryTask) -> Tried:
         records = {
@@ -230,7 +228,7 @@ class EngineRecount:
 
     Attributes
     ----------
-    counts : EngineCounts or None
+    counts : Evaluation or None
         Those of the checks that it judged, on the records that it read.
     left : mapping of int to str
         Checks that it did not judge, with the reason.
@@ -238,11 +236,11 @@ class EngineRecount:
         Checks of which the plan is wrong, as a sample shows.
     """
 
-    counts: EngineCounts | None
+    counts: Evaluation | None
     left: Mapping[int, str]
     objections: Mapping[int, str] = field(default_factory=dict)
 
-    def joined(self, counts: EngineCounts) -> EngineCounts:
+    def joined(self, counts: Evaluation) -> Evaluation:
         """Return the counts of the engine with these, which it was left to."""
         own = [check for check, why in counts.left.items() if not why and check not in self.left]
         left = {check: why or self.left[check] for check, why in counts.left.items() if check not in own}
@@ -252,13 +250,12 @@ class EngineRecount:
             return replace(counts, left={**left, **dict.fromkeys(own, "another number of records")})
         chosen = np.zeros(len(counts.fired), dtype=np.bool_)
         chosen[own] = True
-        return EngineCounts(
-            counts.records,
+        return replace(
+            counts,
             fired=np.where(chosen, self.counts.fired, counts.fired),
             failed=np.where(chosen, self.counts.failed, counts.failed),
             errors=np.where(chosen, self.counts.errors, counts.errors),
             first=np.where(chosen, self.counts.first, counts.first),
-            engine=counts.engine,
             left=left,
             objections=self.objections,
         )
@@ -293,7 +290,7 @@ class Recount:
             source: list(cuts(kin.frame, size)) for source, kin in asked.files.items()
         }
         self._read: dict[tuple[int, RecordSource], dict[int, FieldValues]] = {}
-        self._judged: dict[int, dict[int, EngineCounts]] = {}
+        self._judged: dict[int, dict[int, Evaluation]] = {}
         self._found: dict[int, Recounted] = {}
         self._refused: dict[int, str] = {}
         self._records: dict[int, int] = {}
@@ -317,7 +314,7 @@ class Recount:
                 self._refused[task.lane] = str(answer)
             case FieldValues() if isinstance(task, ReadTask):
                 self._read.setdefault((task.lane, task.source), {})[task.number] = answer
-            case EngineCounts() if isinstance(task, JudgeTask):
+            case Evaluation() if isinstance(task, JudgeTask):
                 own = self._judged.setdefault(task.lane, {})
                 own[task.number] = answer
                 self._told(FIRST_LANE - task.lane, sum(part.records for part in own.values()))
@@ -386,12 +383,10 @@ class Recount:
         tried = self._tried[lane]
         left |= tried.untried
         left |= {c: why for c in planned.checks if (why := found.why(planned.used(c)))}
-        total, done = Sum(len(self._asked.rulebook.checks)), 0
-        for _, part in sorted(self._judged.get(lane, {}).items()):
-            total.add_counts(part, done)
-            done += part.records
+        parts = [part for _, part in sorted(self._judged.get(lane, {}).items())]
+        total = counts_of(len(self._asked.rulebook.checks), parts=parts)
         said = {c: why for c, why in tried.objections.items() if c not in left}
-        return EngineRecount(total.counts(self._records[lane], ""), left, said)
+        return EngineRecount(replace(total, records=self._records[lane]), left, said)
 
 
 def recount(work: Recount, answers: Answers) -> tuple[EngineRecount, ...]:
