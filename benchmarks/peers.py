@@ -181,13 +181,13 @@ def masktron(path: Path, rules: Path, small: Path) -> dict[str, object]:
 def independent(path: Path, rules: Path) -> dict[str, object]:
     """The engine that is not ours, as `mask` and `check` ask it."""
     from masktron.judge.request import EvaluationRequest  # noqa: PLC0415
-    from masktron.judge.second_opinions import Question, ask  # noqa: PLC0415
+    from masktron.judge.second_opinions import Question, engine_opinions  # noqa: PLC0415
     from masktron.rulebook.schematron.reader import read_rules  # noqa: PLC0415
     from masktron.sources.xml.plain import survey  # noqa: PLC0415
 
     rulebook, layout = read_rules(rules), survey(path)[0]
     start = time.perf_counter()
-    (counts,) = ask(EvaluationRequest(path, rulebook, layout), Question(("unaided",), frozenset(), 0))
+    (counts,) = engine_opinions(EvaluationRequest(path, rulebook, layout), Question(("unaided",), frozenset(), 0))
     seconds = time.perf_counter() - start
     failures = {check.id: int(counts.failed[check.index]) for check in rulebook.checks}
     return {"seconds": seconds, "records": counts.records, "failures": failures, "engine": counts.engine}

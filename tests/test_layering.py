@@ -374,3 +374,42 @@ def test_files_alone_tells_whether_two_names_are_of_one_file() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "samefile"
     }
     assert asking == {"files.py"}
+
+
+DOORS = {"judge"}
+"""Packages of which others import what their `__init__` names, and nothing else."""
+
+
+def around_doors(source: str) -> list[str]:
+    """Return the modules of such packages that a text imports from, or imports."""
+    modules = [
+        name
+        for node in ast.walk(ast.parse(source))
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    ]
+    return [name for name in modules if any(name.startswith(f"masktron.{door}.") for door in DOORS)]
+
+
+def test_others_come_through_the_door() -> None:
+    assert around_doors("from masktron.judge.tiered import evaluate") == ["masktron.judge.tiered"]
+    assert not around_doors("from masktron.judge import verdicts")
+    found = {
+        str(path.relative_to(PACKAGE)): wrong
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] not in DOORS and (wrong := around_doors(path.read_text()))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_a_door_names_what_there_is(door: str) -> None:
+    package = import_module(f"masktron.{door}")
+    assert all(hasattr(package, name) for name in package._PLACES)
+    with pytest.raises(AttributeError):
+        package.__getattr__("nothing_of_the_kind")

@@ -214,7 +214,7 @@ def test_a_report_that_cannot_be_written_is_known_before_the_file_is_read(
         raise AssertionError("ran")
 
     monkeypatch.setattr(module, "atomic_path", refused)
-    monkeypatch.setattr("masktron.jobs.job.evaluate", never)
+    monkeypatch.setattr("masktron.jobs.job.verdicts", never)
     assert run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv").code == 4
 
 

@@ -44,7 +44,7 @@ def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(mon
         raise ResourceError.of("out-of-memory", reason="the engine Saxon did not get it")
 
     # no memory for an engine (`ulimit -v`) is told beside the rest
-    for function, name in (("values", "SaxonC-HE"), ("describe", "SaxonC")):
+    for function, name in (("values", "SaxonC-HE"), ("describe_engine", "SaxonC")):
         own = getattr(doctor, function)
         monkeypatch.setattr(doctor, function, lambda *a, own=own: own(*a) if a == ("libxml2",) else refused())
         result = doctor.run_doctor(progress=no_progress)

@@ -23,7 +23,7 @@ from masktron.jobs.revalidate import Asking
 from masktron.judge import exact
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.second_opinions import SMALL, Cutting, Question, ask
+from masktron.judge.second_opinions import SMALL_FILE, Cutting, Question, engine_opinions
 from masktron.judge.tiered import evaluate
 from masktron.judge.walk import Tier
 from masktron.masking import judging
@@ -104,7 +104,7 @@ def test_every_way_of_judging_counts_the_same(tmp_path: Path) -> None:
     for found in (
         exact.evaluate(replace(request, engine="saxon")),
         evaluate(request),
-        ask(request, Question(("saxon",), frozenset(), 0), cutting=Cutting(small=0, size=300))[0],
+        engine_opinions(request, Question(("saxon",), frozenset(), 0), cutting=Cutting(small=0, size=300))[0],
     ):
         for name in ("fired", "failed", "errors"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist()
@@ -125,7 +125,7 @@ def test_a_pattern_is_evaluated_in_its_own_version(tmp_path: Path) -> None:
     assert classes[0] != classes[3]
     request = EvaluationRequest.of(job.source, book).on_document()
     question = Question(("unaided", "saxon"), frozenset({1, 4}), RECORDS)
-    libxml2, saxon = ask(request, question)
+    libxml2, saxon = engine_opinions(request, question)
     assert sorted(libxml2.left) == [3, 4, 5]
     assert saxon.left == {}
     for found in (
@@ -146,7 +146,7 @@ def test_libxml2_counts_nothing_of_a_later_version(tmp_path: Path, small: int) -
     data[3]["T"], data[5]["Code"] = 1000, "D100"
     job = open_job(*written(tmp_path, data=data))
     request, question = EvaluationRequest.of(job.source, job.rulebook), Question(("unaided",), frozenset(), 0)
-    (found,) = ask(request, question, cutting=Cutting(small=small))
+    (found,) = engine_opinions(request, question, cutting=Cutting(small=small))
     assert found.left == {2: WHY}
     assert (found.fired.tolist(), found.failed.tolist()) == ([RECORDS, 1, 0], [1, 0, 0])
     assert found.engine.startswith("libxml2 ")
@@ -253,14 +253,14 @@ def test_a_large_file_is_asked_before_the_decision(
     if recounted:
         monkeypatch.setattr(module, "WHOLE", 0)
     job = open_job(*written(tmp_path, *rules, data=data))
-    assert job.source.size > SMALL
+    assert job.source.size > SMALL_FILE
     put: list[Question] = []
 
     def watched(request: EvaluationRequest, question: Question, **options: Any) -> Any:
         put.append(question)
-        return ask(request, question, **options)
+        return engine_opinions(request, question, **options)
 
-    monkeypatch.setattr(module, "ask", watched)
+    monkeypatch.setattr(module, "engine_opinions", watched)
     options: Any = {"original": job.source, "binding": range(len(rules)), "progress": no_progress}
     engines = revalidate(job.source, job, **options).engines
     later = ("code", "either")[: 1 + recounted]

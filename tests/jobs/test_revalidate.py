@@ -27,7 +27,7 @@ from masktron.judge.columns.items import Outcome
 from masktron.judge.columns.program import compile_program
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.second_opinions import SMALL, Question, ask
+from masktron.judge.second_opinions import SMALL_FILE, Question, engine_opinions
 from masktron.judge.walk import CompiledColumns
 from masktron.progress import no_progress
 from masktron.results import EngineResult
@@ -152,7 +152,7 @@ def test_the_first_record_that_fails_is_named(tmp_path: Path, data: Path) -> Non
 def test_what_decides_may_come_from_anywhere(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = open_job(data, write_rules(tmp_path / "rules.sch", "A + B = T"))
     decided = named(exact.evaluate(EvaluationRequest(data, job.rulebook, job.source.layout)))
-    monkeypatch.setattr(module, "evaluate", None)
+    monkeypatch.setattr(module, "verdicts", None)
     verdict = revalidate(job.source, job, original=job.source, binding=[0], progress=no_progress, decided=decided)
     assert verdict.evaluation is decided
     assert [one.engine.split()[0] for one in verdict.engines] == ["columns", "libxml2", "SaxonC-HE"]
@@ -168,8 +168,8 @@ def test_mask_publishes_nothing_that_engines_disagree_on(
 ) -> None:
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", "A >= 0"), tmp_path / "out" / "masked.xml"
     out.parent.mkdir()
-    real = module.evaluate
-    monkeypatch.setattr(module, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
+    real = module.verdicts
+    monkeypatch.setattr(module, "verdicts", lambda *given, **options: wrong(real(*given, **options)))
     with pytest.raises(ViolationError, match=r"libxml2 .* does not agree .*\n  R1: fired 39 and 40 times"):
         masktron.mask(data, rules, out, k=4, roles={"Id": "record-id"})
     assert not list(out.parent.iterdir())
@@ -180,8 +180,8 @@ def test_check_reports_what_engines_disagree_on(tmp_path: Path, data: Path, monk
     good = masktron.check(data, rules)
     assert good.complies
     assert any("SaxonC-HE" in line and "40 records" in line for line in good.checked)
-    real = opening.evaluate
-    monkeypatch.setattr(opening, "evaluate", lambda *given, **options: wrong(real(*given, **options)))
+    real = opening.verdicts
+    monkeypatch.setattr(opening, "verdicts", lambda *given, **options: wrong(real(*given, **options)))
     bad = masktron.check(data, rules)
     assert not bad.complies
     assert sum("does not agree: R1: fired 39 and 40 times" in problem for problem in bad.problems) == 2
@@ -387,7 +387,7 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("larger")
     rows = ({"Id": i, "A": i % 50, "B": i % 7, "T": i % 50 + i % 7, "Pad": "x" * 200} for i in range(LARGE))
     data = write_data(folder / "data.xml", rows)
-    assert data.stat().st_size > SMALL
+    assert data.stat().st_size > SMALL_FILE
     return data
 
 
@@ -397,9 +397,9 @@ def asked_early(data: Path, rules: Path, monkeypatch: pytest.MonkeyPatch) -> tup
 
     def watched(request: EvaluationRequest, question: Question, **options: Any) -> Any:
         put.append(question)
-        return ask(request, question, **options)
+        return engine_opinions(request, question, **options)
 
-    monkeypatch.setattr(module, "ask", watched)
+    monkeypatch.setattr(module, "engine_opinions", watched)
     job = open_job(data, rules)
     assert job.source.count is not None
     return job, put
@@ -409,13 +409,13 @@ def test_engines_begin_before_the_decision_and_are_asked_once(
     tmp_path: Path, larger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, put = asked_early(larger, write_rules(tmp_path / "rules.sch", "A + B = T", "Id != 7"), monkeypatch)
-    real, begun = module.evaluate, threading.Event()
+    real, begun = module.verdicts, threading.Event()
 
     def late(*given: Any, **options: Any) -> Evaluation:
         assert begun.wait(60), "nobody was asked before"
         return real(*given, **options)
 
-    monkeypatch.setattr(module, "evaluate", late)
+    monkeypatch.setattr(module, "verdicts", late)
 
     def progress(stage: str, _done: int) -> None:
         if stage.startswith("asking"):

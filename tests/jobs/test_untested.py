@@ -18,6 +18,7 @@ from masktron.judge.findings import Evaluation
 from masktron.problems.problem import Problem, Rule
 from masktron.results import Tested as Counted
 from masktron.results import Untested
+from masktron.rulebook.schema import Rulebook
 from refusals import code_of, plain, refused
 
 ROLES = {"Id": "record-id", "Sex": "untouched"}
@@ -614,13 +615,13 @@ def test_a_misspelt_field_of_a_rule_across_records_costs_nothing(
 ) -> None:
     """It tests nothing, and to find that out in a whole document may take hours."""
     asked: list[str] = []
-    real = opening.evaluate
+    real = opening.verdicts
 
-    def looking(request: Any) -> Any:
-        asked.extend(check.test for check in request.rulebook.checks)
-        return real(request)
+    def looking(rulebook: Rulebook, *given: Any, **options: Any) -> Any:
+        asked.extend(check.test for check in rulebook.checks)
+        return real(rulebook, *given, **options)
 
-    monkeypatch.setattr(opening, "evaluate", looking)
+    monkeypatch.setattr(opening, "verdicts", looking)
     monkeypatch.setattr("masktron.jobs.common._WORTH", 0)
     data = write_data(tmp_path / "d.xml", [{"A": at, "B": at} for at in range(9)])
     rules = write_rules(tmp_path / "r.sch", "sum(preceding-sibling::Record/C) = 0", "A = B")

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from masktron.errors import RulebookError, UsageError
-from masktron.judge.exact import BatchEvaluator, EngineChoice, evaluate
+from masktron.judge.exact import EngineChoice, RecordJudge, evaluate
 from masktron.judge.findings import Evaluation, Verdict
 from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.locality import locality, why_not_local
@@ -261,10 +261,10 @@ def test_figure_5_reads_the_original(tmp_path: Path) -> None:
     assert done.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.FAILS, Verdict.ERROR]
     itself = evaluate(EvaluationRequest(data, rulebook, LAYOUT, original=data))
     assert itself.verdicts[:, 0].tolist() == [Verdict.HOLDS, Verdict.HOLDS, Verdict.ERROR]
-    batch = BatchEvaluator(rulebook, LAYOUT, original=original)
+    batch = RecordJudge(rulebook, LAYOUT, original=original)
     assert batch.verdicts(etree.parse(data).getroot())[:, 0].tolist() == [1, 2, 3]
     with refused(UsageError, "needs-setting"):
-        BatchEvaluator(rulebook, LAYOUT)
+        RecordJudge(rulebook, LAYOUT)
     with refused(UsageError, "needs-setting"):
         evaluate(EvaluationRequest(data, rulebook, LAYOUT))
 
@@ -334,13 +334,13 @@ def test_no_records(tmp_path: Path) -> None:
 
 def test_a_batch_is_cheap_and_has_the_columns_of_the_rulebook(tmp_path: Path) -> None:
     rulebook = rules(tmp_path, rule("V1 = 1") + rule("count(//Record) = 1") + rule("V2 = 2"))
-    batch = BatchEvaluator(rulebook, LAYOUT)
+    batch = RecordJudge(rulebook, LAYOUT)
     assert batch.checks == {0, 2}
     root = chunk_document(LAYOUT, [{"V1": "1"}, {"V2": "2"}])
     assert batch.verdicts(root).tolist() == [[1, 0, 2], [2, 0, 1]]
-    assert BatchEvaluator(rulebook, LAYOUT, checks=[2]).verdicts(root).tolist() == [[0, 0, 2], [0, 0, 1]]
+    assert RecordJudge(rulebook, LAYOUT, checks=[2]).verdicts(root).tolist() == [[0, 0, 2], [0, 0, 1]]
     assert batch.verdicts(chunk_document(LAYOUT, [])).shape == (0, 3)
-    assert BatchEvaluator(rulebook, LAYOUT, checks=[]).verdicts(root).tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert RecordJudge(rulebook, LAYOUT, checks=[]).verdicts(root).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_libxml2_is_refused_for_later_versions(tmp_path: Path) -> None:

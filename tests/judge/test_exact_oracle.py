@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from examples import examples
-from masktron.judge.exact import BatchEvaluator, EngineChoice, evaluate
+from masktron.judge.exact import EngineChoice, RecordJudge, evaluate
 from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.record_layout import Layout
@@ -203,7 +203,7 @@ def test_a_batch_of_all_records_gives_the_verdicts_of_the_file(
     folder = written(tmp_path_factory.mktemp("case"), case)
     rulebook = read_rules(folder / "rules.sch")
     whole = evaluate(EvaluationRequest(folder / "data.xml", rulebook, LAYOUT))
-    batch = BatchEvaluator(rulebook, LAYOUT, checks=range(len(rulebook.checks)))
+    batch = RecordJudge(rulebook, LAYOUT, checks=range(len(rulebook.checks)))
     assert np.array_equal(batch.verdicts(etree.fromstring(case.document)), whole.verdicts)
 
 

@@ -13,7 +13,7 @@ from masktron.judge import exact
 from masktron.judge.findings import Evaluation
 from masktron.judge.nested import unit_program
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.tiered import evaluate, tiers_of
+from masktron.judge.tiered import evaluate, tiers_asked
 from masktron.judge.walk import Tier
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.xml.nested_units import NestedUnits, survey_nested
@@ -89,7 +89,7 @@ def compared(seed: int, version: str, folder: Path) -> Compared:
     assert fast.findings == decided.findings
     assert fast.verdicts is not None
     np.testing.assert_array_equal(fast.verdicts, decided.judged)
-    tiers = tiers_of(request)
+    tiers = tiers_asked(request)
     return Compared(len(tiers), sum(own.tier is Tier.COLUMNS for own in tiers))
 
 

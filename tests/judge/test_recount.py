@@ -50,7 +50,7 @@ from masktron.judge.recount.recount import Asked, EngineRecount, Hand, Recount, 
 from masktron.judge.recount.sample import _odd, positions_of
 from masktron.judge.report_reader import Events
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.second_opinions import Cutting, Question, ask
+from masktron.judge.second_opinions import Cutting, Question, engine_opinions
 from masktron.judge.stylesheet import CheckSelection, EngineName
 from masktron.judge.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook, XPathVersion
@@ -417,7 +417,7 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     cutting, results = Cutting(small=0, size=2000, processes=2), list[tuple[EngineRecount, ...]]()
     real = Recount.results
     monkeypatch.setattr(Recount, "results", lambda self: results.append(real(self)) or results[-1])
-    counts = ask(request, question, told=lambda *told: said.append(told), cutting=cutting)
+    counts = engine_opinions(request, question, told=lambda *told: said.append(told), cutting=cutting)
     (recounted,) = results
     asked = asked_of(request, aside)
     assert isinstance(asked, Asked)

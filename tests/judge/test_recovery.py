@@ -18,7 +18,7 @@ from masktron.judge import exact, runner
 from masktron.judge.programs import EngineError, EngineTimeError, InternalEngineError, Program
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import SlowRuleError
-from masktron.judge.second_opinions import Cutting, Question, ask
+from masktron.judge.second_opinions import Cutting, Question, engine_opinions
 from masktron.judge.stylesheet import EngineName
 from masktron.processes import rule_seconds, rules_within
 from masktron.rulebook.schema import Rulebook
@@ -69,7 +69,7 @@ def test_a_rule_on_the_whole_document_beside_it(tmp_path: Path) -> None:
 def test_counts_over_the_file_are_the_same(tmp_path: Path) -> None:
     done = _evaluated(tmp_path, RECORDS, 7)
     data = tmp_path / "data.xml"
-    (counts,) = ask(
+    (counts,) = engine_opinions(
         EvaluationRequest(data, read_rules(tmp_path / "rules.sch"), survey(data, record="Record")[0]),
         Question(("auto",), frozenset(), 7),
         cutting=Cutting(small=0, size=64),
@@ -146,7 +146,9 @@ def test_a_run_has_the_time_of_all_its_rules(tmp_path: Path, monkeypatch: pytest
         "masktron.judge.slice_tasks.compile_program", lambda *args, **kw: _Spied(made(*args, **kw), plain)
     )
     with rules_within(7):
-        ask(EvaluationRequest(data, book, layout), Question(("unaided",), frozenset(), 0), cutting=Cutting(small=0))
+        engine_opinions(
+            EvaluationRequest(data, book, layout), Question(("unaided",), frozenset(), 0), cutting=Cutting(small=0)
+        )
     assert plain == [14.0]
 
 

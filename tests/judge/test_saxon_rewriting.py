@@ -14,7 +14,7 @@ from columns_saxon import TRUE, document, saxon
 from masktron import validate
 from masktron.errors import RulebookError
 from masktron.judge.conversions import Type, for_saxon
-from masktron.judge.exact import BatchEvaluator
+from masktron.judge.exact import RecordJudge
 from masktron.judge.findings import Verdict
 from masktron.judge.stylesheet_scope import VariableScope
 from masktron.rulebook.context_match import may_be_positional, parse_context
@@ -90,7 +90,7 @@ def test_substring_in_xpath_1_mode() -> None:
     # XPath 1.0 has no spelling of infinity or exponents
     plain = [row for row in ROWS if not set("EIN") & {*row["A"], *row["B"]}]
     tests = [("Record", "substring(T, A) = TWO and substring(T, A, B) = THREE")]
-    found = BatchEvaluator(rulebook(tests), FIELDS, engine="saxon").verdicts(document(FIELDS, plain))
+    found = RecordJudge(rulebook(tests), FIELDS, engine="saxon").verdicts(document(FIELDS, plain))
     assert len(plain) > 100
     assert (found == Verdict.HOLDS).all()
 

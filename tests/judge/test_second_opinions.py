@@ -29,7 +29,7 @@ from masktron.judge.exact import evaluate
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice
-from masktron.judge.second_opinions import Cutting, EnginePart, PartProgress, Question, ask
+from masktron.judge.second_opinions import Cutting, EnginePart, PartProgress, Question, engine_opinions
 from masktron.judge.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.progress import Told, untold
 from masktron.rulebook.schema import Rulebook
@@ -89,7 +89,7 @@ def by_pool(
     told: PartProgress = _nobody,
 ) -> tuple[Evaluation, ...]:
     cutting = Cutting(small=0, size=size, processes=processes)
-    return ask(EvaluationRequest(path, book, layout), question, told=told, cutting=cutting)
+    return engine_opinions(EvaluationRequest(path, book, layout), question, told=told, cutting=cutting)
 
 
 class ByHand(Serial):
@@ -118,7 +118,9 @@ EACH = Cutting(small=0, size=300, by_executor=0)
 def by_executor(
     path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, told: PartProgress = _nobody
 ) -> tuple[Evaluation, ...]:
-    return ask(EvaluationRequest(path, book, layout, executor=executor), question, told=told, cutting=EACH)
+    return engine_opinions(
+        EvaluationRequest(path, book, layout, executor=executor), question, told=told, cutting=EACH
+    )
 
 
 def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> tuple[Evaluation, ...]:
@@ -183,7 +185,7 @@ def test_a_small_file_is_given_to_no_executor(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(second_opinions, "WorkerPool", pool)
     request = EvaluationRequest(path, book, layout, executor=executor)
-    ask(request, asking(), cutting=Cutting(small=0, size=300, processes=1))
+    engine_opinions(request, asking(), cutting=Cutting(small=0, size=300, processes=1))
     assert (executor.given, pools) == ([], [1])
 
 
@@ -375,7 +377,7 @@ def test_a_small_file_starts_no_process(tmp_path: Path, monkeypatch: pytest.Monk
     path, layout = written(tmp_path)
     monkeypatch.setattr(second_opinions, "WorkerPool", None)
     book = rules(tmp_path)
-    assert_same(ask(EvaluationRequest(path, book, layout), asking()), alone(path, book, layout, asking()))
+    assert_same(engine_opinions(EvaluationRequest(path, book, layout), asking()), alone(path, book, layout, asking()))
 
 
 @pytest.mark.parametrize("interpreter", ["", "missing", "another program"])
@@ -513,7 +515,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         textwrap.dedent(f"""
         print("begun")
         from pathlib import Path
-        from masktron.judge.second_opinions import Cutting, Question, ask
+        from masktron.judge.second_opinions import Cutting, Question, engine_opinions
         from masktron.judge.request import EvaluationRequest, counts_of
         from masktron.sources.xml.plain import survey
         from masktron.rulebook.schematron.reader import read_rules
@@ -522,7 +524,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         layout = survey(path, record="Record")[0]
         question = Question(("auto",), frozenset(), 60)
         asked = EvaluationRequest(path, rules, layout)
-        found = ask(asked, question, cutting=Cutting(small=0, size=300, processes=1))
+        found = engine_opinions(asked, question, cutting=Cutting(small=0, size=300, processes=1))
         print(found[0].records)
         """)
     )

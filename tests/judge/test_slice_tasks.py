@@ -18,7 +18,7 @@ from masktron.judge.exact import EngineChoice, evaluate
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import engine_name
-from masktron.judge.second_opinions import Cutting, Question, ask
+from masktron.judge.second_opinions import Cutting, Question, engine_opinions
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.record_layout import Layout
@@ -78,7 +78,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def count(request: EvaluationRequest, size: int = 300, small: int = 0) -> Evaluation:
-    (found,) = ask(
+    (found,) = engine_opinions(
         request,
         Question((request.engine,), frozenset(), 60),
         told=lambda _, done: request.tell(done),

@@ -540,7 +540,7 @@ def test_each_rule_has_its_tier_and_the_reason(
     )
     rulebook = rules(tmp_path, body)
     request = EvaluationRequest.of(XmlSource(path, record="Record"), rulebook)
-    columnar, alone, across, whole = tiered.tiers_of(request)
+    columnar, alone, across, whole = tiered.tiers_asked(request)
     assert columnar == Assigned(Tier.COLUMNS)
     assert str(columnar) == "1: columns"
     assert (alone.tier, "format-number" in alone.reason) == (Tier.RECORDS, True)
@@ -549,7 +549,7 @@ def test_each_rule_has_its_tier_and_the_reason(
     with monkeypatch.context() as patched:
         patched.setattr("masktron.sources.xml.wellformed.SMALLEST", 1 << 30)
         request = EvaluationRequest.of(XmlSource(path, record="Record"), rulebook)
-        without = tiered.tiers_of(request, "it is small")
+        without = tiered.tiers_asked(request, "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2
     assert [str(a) for a in without[2:]] == ["3: whole document (the axis preceding-sibling)"] * 2
 

@@ -11,7 +11,7 @@ import pytest
 from masktron.errors import UsageError
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import engines_of
-from masktron.judge.tiered import evaluate, tiers_of
+from masktron.judge.tiered import evaluate, tiers_asked
 from masktron.rulebook import locality as module
 from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality
@@ -81,4 +81,4 @@ def test_an_evaluation_and_its_tiers_share_what_is_known(
     first = evaluate(request)
     monkeypatch.setattr(module, "why_not_local", None)
     assert evaluate(request).failed.tolist() == first.failed.tolist() == [0, 0]
-    assert [own.reason for own in tiers_of(request)] == ["", "an absolute path"]
+    assert [own.reason for own in tiers_asked(request)] == ["", "an absolute path"]

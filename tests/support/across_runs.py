@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from columns_twin import TwinBatch, batch_of
 from masktron.judge.across.two_passes import Across, EngineJudge
-from masktron.judge.exact import BatchEvaluator, evaluate
+from masktron.judge.exact import RecordJudge, evaluate
 from masktron.judge.findings import Evaluation
 from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schema import Pattern, Rulebook
@@ -59,7 +59,7 @@ class Around:
 def engine_judge(
     book: Rulebook, layout: Layout, checks: Collection[int], original: Path | None = None
 ) -> EngineJudge:
-    return EngineJudge(BatchEvaluator(book, layout, checks=checks, original=original), Around(layout))
+    return EngineJudge(RecordJudge(book, layout, checks=checks, original=original), Around(layout))
 
 
 def batches(layout: Layout, rows: Sequence[Row], size: int) -> Iterator[TwinBatch]:

@@ -13,7 +13,7 @@ from masktron.judge.columns.expressions import compile_test
 from masktron.judge.columns.items import NotColumnar
 from masktron.judge.columns.state import ColumnScope
 from masktron.judge.columns.xpath2 import XPATH2
-from masktron.judge.exact import BatchEvaluator
+from masktron.judge.exact import RecordJudge
 from masktron.judge.findings import Verdict
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
 from masktron.sources.record_layout import Layout
@@ -49,7 +49,7 @@ def document(of: Layout, rows: Sequence[Row]) -> etree._Element:
 
 def saxon(tests: Sequence[str], of: Layout, rows: Sequence[Row], context: str = "Record") -> NDArray[np.int64]:
     """TRUE, FALSE or ERROR for each row and test."""
-    verdicts = BatchEvaluator(book(tests, context), of, checks=range(len(tests))).verdicts(document(of, rows))
+    verdicts = RecordJudge(book(tests, context), of, checks=range(len(tests))).verdicts(document(of, rows))
     table = {Verdict.HOLDS: TRUE, Verdict.FAILS: FALSE, Verdict.ERROR: ERROR, Verdict.NOT_FIRED: UNSURE}
     return np.vectorize(lambda verdict: table[Verdict(verdict)], otypes=[np.int64])(verdicts)
 

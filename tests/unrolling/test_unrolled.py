@@ -11,7 +11,7 @@ from lxml import etree
 
 from examples import FULL, parts
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.judge.exact import BatchEvaluator, evaluate
+from masktron.judge.exact import RecordJudge, evaluate
 from masktron.judge.findings import Verdict
 from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schema import Rulebook
@@ -64,7 +64,7 @@ def judged_wide(
     failed = np.zeros(len(rulebook.checks), dtype=int)
     if unrolled.origins:
         checks = range(len(unrolled.origins))
-        verdicts = BatchEvaluator(unrolled.rulebook, wide.layout, checks=checks).verdicts(root)
+        verdicts = RecordJudge(unrolled.rulebook, wide.layout, checks=checks).verdicts(root)
         for at, origin in enumerate(unrolled.origins):
             fired[origin.check] += np.isin(verdicts[:, at], (Verdict.HOLDS, Verdict.FAILS)).sum()
             failed[origin.check] += np.count_nonzero(verdicts[:, at] >= Verdict.FAILS)

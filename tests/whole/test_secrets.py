@@ -300,7 +300,7 @@ def test_an_exception_carries_nothing_either(
         def crash(*_: object, **__: object) -> None:
             raise ValueError(f"could not convert {SECRET!r}")
 
-        monkeypatch.setattr("masktron.jobs.job.evaluate", crash)
+        monkeypatch.setattr("masktron.jobs.job.verdicts", crash)
     with pytest.raises((MasktronError, RuntimeError)) as caught:
         masktron.validate(data, rules, release_safe=True, **named)
     assert caught.value.__context__ is None

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.constraints import OpaqueEdit
 from masktron.jobs.job import Job
-from masktron.judge.exact import BatchEvaluator, EngineChoice
-from masktron.judge.findings import Verdict
-from masktron.judge.programs import Original
+from masktron.judge import EngineChoice, Original, RecordJudge, Verdict
 from masktron.measures.keys.combinations import combined
 from masktron.rulebook.locality import locality
 from masktron.sources.dataset import Dataset
@@ -123,7 +121,7 @@ class _Alike:
     job: Job
     read: tuple[str, ...]
     checks: list[int]
-    engines: tuple[BatchEvaluator, ...]
+    engines: tuple[RecordJudge, ...]
     known: dict[bytes, bool]
 
     @classmethod
@@ -132,7 +130,7 @@ class _Alike:
         choices: tuple[EngineChoice, ...] = ("unaided", "auto") if "1.0" in versions else ("auto",)
         document = Original(job.source.document_path.absolute(), known=True)
         engines = tuple(
-            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
+            RecordJudge(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
             for choice in choices
         )
         return cls(job, read, checks, engines, {})

@@ -10,10 +10,16 @@ from masktron.errors import DocumentError
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
-from masktron.judge.findings import Departure, Evaluation, Finding
-from masktron.judge.runner import engines_of
-from masktron.judge.shortcuts import looks_through
-from masktron.judge.walk import MEMORY, PRACTICAL, Tier
+from masktron.judge import (
+    ENGINE_MEMORY,
+    PRACTICAL_MEMORY,
+    Departure,
+    Evaluation,
+    Finding,
+    Tier,
+    engines_of,
+    looks_through,
+)
 from masktron.problems.problem import Field, Note, Place, Problem, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
@@ -251,8 +257,8 @@ def size_notes(job: Job, evaluation: Evaluation | None = None) -> tuple[str, ...
     engines = engines_of(job.rulebook, job.source.layout, "auto")
     return walking + tuple(
         f"{check.id}: needs the whole file in memory ({assigned.reason}); with {size / 1e6:.0f} MB that takes about "
-        f"{size * MEMORY[engine] / 1e9:.1f} GB, and above some {PRACTICAL / MEMORY[engine] / 1e6:.0f} MB it is not "
-        "practical any more"
+        f"{size * ENGINE_MEMORY[engine] / 1e9:.1f} GB, and above some "
+        f"{PRACTICAL_MEMORY / ENGINE_MEMORY[engine] / 1e6:.0f} MB it is not practical any more"
         for check, assigned, engine in zip(job.rulebook.checks, job.tiers(evaluation), engines, strict=True)
         if assigned.tier is Tier.DOCUMENT
     )

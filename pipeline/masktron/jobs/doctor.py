@@ -13,7 +13,7 @@ import masktron
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
 from masktron.extras import OPTIONAL_PACKAGES, shortcoming_of
-from masktron.judge.programs import describe
+from masktron.judge import describe_engine
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
@@ -54,7 +54,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         except CompilingError as error:
             raise InstallationError.of("does-not-work", reason=f"a loop: {error}", hint=REINSTALL) from None
     progress("asking engines", 0)
-    engines = (EngineProbe(describe("libxml2"), _libxml2_works()), _saxon())
+    engines = (EngineProbe(describe_engine("libxml2"), _libxml2_works()), _saxon())
     progress("loading packages", 0)
     unusable = {one.package: one for one in map(shortcoming_of, OPTIONAL_PACKAGES) if one is not None}
     folder = kernels_folder()
@@ -104,7 +104,7 @@ def _libxml2_works() -> bool:
 def _saxon() -> EngineProbe:
     """Ask Saxon; what keeps it from working is told beside the rest, not instead of it."""
     try:
-        name = describe("saxon")
+        name = describe_engine("saxon")
     except (SaxonError, ResourceError) as error:
         return EngineProbe("SaxonC", works=False, why=_in_a_line(error))
     try:

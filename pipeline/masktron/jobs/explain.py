@@ -31,8 +31,7 @@ from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.steps import chain_of
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
-from masktron.judge.findings import Evaluation
-from masktron.judge.walk import Assigned
+from masktron.judge import Assigned, Evaluation
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.chosen import chosen
 from masktron.methods.mdav import MdavMethod

@@ -9,9 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.errors import DocumentError, MasktronError, ResourceError, RulebookError, UsageError
-from masktron.judge.artefacts import Artefacts
-from masktron.judge.findings import Evaluation, Finding
-from masktron.judge.runner import SlowRuleError
+from masktron.judge import Artefacts, Evaluation, Finding, SlowRuleError
 from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports

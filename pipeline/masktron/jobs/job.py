@@ -17,10 +17,7 @@ from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import levels_of, open_rulebook
-from masktron.judge.findings import Evaluation, Finding
-from masktron.judge.request import EvaluationRequest, Kept, Sink
-from masktron.judge.tiered import evaluate, tiers_of
-from masktron.judge.walk import Assigned, Tier
+from masktron.judge import Assigned, Evaluation, Finding, Kept, Sink, Tier, tiers_of, verdicts
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
@@ -122,10 +119,7 @@ class Job:
             expect(progress, stage, self.source.count)
         with self.source.in_own_places():
             told = partial(progress, stage)
-            request = EvaluationRequest.of(
-                self.source, self.rulebook, original, progress=told, executor=executor, **kept
-            )
-            evaluation = evaluate(request)
+            evaluation = verdicts(self.rulebook, self.source, original, progress=told, executor=executor, **kept)
         if not self.source.converted:
             return evaluation
         return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))
@@ -156,7 +150,7 @@ class Job:
             Of the file. Which checks need the whole document after all is known only after it.
         """
         reason = self.source.shape.reason or "the file is small, or not written as plain records"
-        tiers = tiers_of(EvaluationRequest.of(self.source, self.rulebook), reason)
+        tiers = tiers_of(self.rulebook, self.source, reason)
         back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
         return tuple(
             Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own

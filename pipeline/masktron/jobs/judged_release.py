@@ -15,7 +15,7 @@ from masktron.jobs.revalidate import Asking
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import may_be_untested, told, with_untested
-from masktron.judge.findings import Evaluation
+from masktron.judge import Evaluation
 from masktron.problems.problem import Note, Rule
 from masktron.progress import Progress
 from masktron.results import RuleResult, shown

@@ -15,7 +15,7 @@ from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
-from masktron.judge.findings import Evaluation, Verdict
+from masktron.judge import Evaluation, Verdict
 from masktron.problems.problem import Problem, Sentence, rules
 from masktron.progress import Progress
 from masktron.results import Untested, ValidateResult, shown

@@ -10,13 +10,23 @@ from typing import Any, Self
 
 from masktron.executor.contract import Executor
 from masktron.jobs.job import Job
-from masktron.judge.findings import Evaluation
-from masktron.judge.request import EvaluationRequest
-from masktron.judge.runner import EngineChoice, beyond, engine_name, engines_of
-from masktron.judge.second_opinions import SMALL, EnginePart, PartProgress, Question, ask, in_background
-from masktron.judge.tiered import evaluate
-from masktron.judge.walk import Tier
-from masktron.judge.worker_pool import Background
+from masktron.judge import (
+    SMALL_FILE,
+    Background,
+    EngineChoice,
+    EnginePart,
+    Evaluation,
+    EvaluationRequest,
+    PartProgress,
+    Question,
+    Tier,
+    beyond,
+    engine_name,
+    engine_opinions,
+    engines_of,
+    in_background,
+    verdicts,
+)
 from masktron.processes import interpreter
 from masktron.progress import Progress, expect
 from masktron.results import EngineResult
@@ -94,12 +104,14 @@ class Asking:
         if self._file.count is not None:
             return self._question(None, self._file.count)
         engines = engines_of(self._job.rulebook, self._request.layout, "auto")
-        large = self._request.path.stat().st_size > SMALL
+        large = self._request.path.stat().st_size > SMALL_FILE
         waits = "saxon" in engines or large or interpreter() is None
         return Question(() if waits else ("saxon",), frozenset(), 0)
 
     def _asked(self, question: Question, go_on: Callable[[], None] = lambda: None) -> tuple[Evaluation, ...]:
-        return ask(self._request, question, told=_telling(self._job, self._file, question, self._progress, go_on))
+        return engine_opinions(
+            self._request, question, told=_telling(self._job, self._file, question, self._progress, go_on)
+        )
 
     def opinions(self, decided: Evaluation) -> tuple[Evaluation, ...]:
         """Return what the engines count that have not decided alone."""
@@ -123,7 +135,7 @@ class Asking:
         binding : collection of int
             Rules that have to hold.
         decided : Evaluation, optional
-            What decides, with the verdicts on all records; by default `masktron.judge.tiered` is asked.
+            What decides, with the verdicts on all records; by default `masktron.judge.verdicts`.
         """
         rules = sorted(binding)
         decided = decided or self._decided()
@@ -170,11 +182,7 @@ class Asking:
         if self._file.count is not None:
             expect(self._progress, stage, self._file.count)
         told = partial(self._progress, stage)
-        return evaluate(
-            EvaluationRequest.of(
-                self._file, self._job.rulebook, self._original, progress=told, executor=self._executor
-            )
-        )
+        return verdicts(self._job.rulebook, self._file, self._original, progress=told, executor=self._executor)
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
         aside = to_recount(self._job, self._file, decided)

@@ -16,8 +16,7 @@ from masktron.jobs.common import violations
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.validate import run_validate
-from masktron.judge.findings import Evaluation
-from masktron.judge.runner import SlowRuleError
+from masktron.judge import Evaluation, SlowRuleError
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.outputs import DocumentOutputs, Outputs
 from masktron.results import RuleResult, UnreadDocument, ValidateResult, shown

@@ -14,7 +14,7 @@ from masktron.classify.edit import MissingStep
 from masktron.counts import counted
 from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.jobs.job import Job
-from masktron.judge.findings import Evaluation
+from masktron.judge import Evaluation
 from masktron.preflight.conclusions import coverage, escapes
 from masktron.problems.problem import Field, Known, Note, Problem, Rule, fields
 from masktron.progress import no_progress

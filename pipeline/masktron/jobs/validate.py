@@ -27,7 +27,7 @@ from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
-from masktron.judge.findings import Shown, ShownLevel
+from masktron.judge import Shown, ShownLevel
 from masktron.level_settings import LevelSettings, level_paths
 from masktron.problems.problem import Field as Named
 from masktron.problems.problem import Known, Sentence

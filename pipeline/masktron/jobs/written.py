@@ -18,8 +18,7 @@ from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns
 from masktron.jobs.revalidate import Asking, Revalidation
 from masktron.jobs.run import Run
-from masktron.judge.request import EvaluationRequest
-from masktron.judge.tiered import evaluate
+from masktron.judge import verdicts
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
 from masktron.problems.problem import Field, Note, Place, fields, rules
@@ -114,7 +113,7 @@ def refuse_broken(run: Run, made: Masked, progress: Progress) -> None:
         target = folder / f"masked{run.source.path.suffix}"
         written, _ = _put(run, made, target, target, _order(run), progress)
         with written.in_own_places():
-            found = evaluate(EvaluationRequest.of(written, run.job.rulebook, run.source))
+            found = verdicts(run.job.rulebook, written, run.source)
     checks = run.job.rulebook.checks
     if broken := [checks[index].id for index in run.binding if found.failed[index] + found.errors[index]]:
         raise InfeasibleError.of(

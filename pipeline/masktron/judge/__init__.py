@@ -1,7 +1,113 @@
-"""Which records obey which checks, by engines and over columns.
+"""Which records obey which rules: the judges, who decides, and who checks that.
 
-Begin with `request`, which says what is asked. `tiered.evaluate` answers it in the fastest way; in `exact.evaluate`
-an engine sees every record; `second_opinions.ask` has engines count that are not ours.
-`columns` evaluates without an engine, `across` makes checks on several records checks on one, and `recount` has
-engines find out what these need. This file imports nothing: a process that serves one engine loads a part of it all.
+Others import from here alone. `verdicts` decides on a file, `engine_opinions` asks engines that are not ours about
+the same file, `RecordJudge` decides on records in memory, and `tiers_of` says how each rule is judged. All answers
+are one value, `Evaluation`: for each check the nodes on which it fired, failed and raised an error, the first
+record where it did, findings, and the verdict on each record where that is asked for.
+
+=============  ===========================  ==================================================================
+judge          module                       what it sees
+=============  ===========================  ==================================================================
+columns        `columns`, `nested`          blocks of columns of a flat file, or units of a nested one. It says
+                                            *holds*, *fails* or *unsure*, and never guesses.
+two passes     `across`                     the same blocks twice, for rules that look at other records: the
+                                            first pass gathers what they read, the second judges.
+libxml2        `exact`                      records as its own parser reads them, 5,000 at a time, or the whole
+                                            document. Its numbers are corrected to those of XPath 1.0
+                                            (`conversions`, `recommended`).
+Saxon          `exact`                      the same, for XPath 2.0 and later, in a process of its own.
+recount        `recount`                    values that libxml2 and Saxon read, for rules across records of
+                                            large files.
+=============  ===========================  ==================================================================
+
+**Who decides.** Of a file that is read as blocks, columns decide each rule that they can compile. What is unsure of
+a record goes to the engine, once for equal cells (`walk`). Rules that columns cannot compile go to the engine
+record by record. Rules across records take two passes, or else the engine sees the whole document. Of any other
+file and of single documents the engine decides all: libxml2 in XPath 1.0, Saxon in later versions. `tiered` makes
+this choice.
+
+**Who checks.** Every finding is made by the engine, on the records that fail; where it does not find there what
+columns said, the run stops. Of written and of checked files, libxml2 and Saxon then count every record of the whole
+file anew, from its bytes (`second_opinions`), while this process decides. Rules across records of large files they
+judge over aggregates that `recount` computes apart from `across`. Counts that differ stop a release; the one
+exception, libxml2 alone in numbers of XPath 1.0 while Saxon agrees, is named in the result.
+
+**Known errors of engines** are met in one place for each: `conversions` and `recommended` for libxml2, `stylesheet`
+and `runner` for Saxon. `docs/engines.md` lists them.
+
+Names are loaded when they are first used, since a process that serves one engine needs few of these modules.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from masktron.judge.artefacts import Artefacts as Artefacts
+    from masktron.judge.columns.program import compile_program as compile_program
+    from masktron.judge.conversions import Reads as Reads
+    from masktron.judge.domains import domain_values as domain_values
+    from masktron.judge.exact import RecordJudge as RecordJudge
+    from masktron.judge.findings import Departure as Departure
+    from masktron.judge.findings import Evaluation as Evaluation
+    from masktron.judge.findings import Finding as Finding
+    from masktron.judge.findings import MemberValues as MemberValues
+    from masktron.judge.findings import Shown as Shown
+    from masktron.judge.findings import ShownLevel as ShownLevel
+    from masktron.judge.findings import Verdict as Verdict
+    from masktron.judge.programs import Original as Original
+    from masktron.judge.programs import describe_engine as describe_engine
+    from masktron.judge.recommended import reads_of as reads_of
+    from masktron.judge.report_reader import expanded_name as expanded_name
+    from masktron.judge.request import EvaluationRequest as EvaluationRequest
+    from masktron.judge.request import Kept as Kept
+    from masktron.judge.request import Sink as Sink
+    from masktron.judge.runner import EngineChoice as EngineChoice
+    from masktron.judge.runner import SlowRuleError as SlowRuleError
+    from masktron.judge.runner import beyond as beyond
+    from masktron.judge.runner import engine_name as engine_name
+    from masktron.judge.runner import engines_of as engines_of
+    from masktron.judge.second_opinions import SMALL_FILE as SMALL_FILE
+    from masktron.judge.second_opinions import EnginePart as EnginePart
+    from masktron.judge.second_opinions import PartProgress as PartProgress
+    from masktron.judge.second_opinions import Question as Question
+    from masktron.judge.second_opinions import engine_opinions as engine_opinions
+    from masktron.judge.second_opinions import in_background as in_background
+    from masktron.judge.shortcuts import looks_through as looks_through
+    from masktron.judge.tiered import tiers_inside as tiers_inside
+    from masktron.judge.tiered import tiers_of as tiers_of
+    from masktron.judge.tiered import verdicts as verdicts
+    from masktron.judge.walk import ENGINE_MEMORY as ENGINE_MEMORY
+    from masktron.judge.walk import PRACTICAL_MEMORY as PRACTICAL_MEMORY
+    from masktron.judge.walk import Assigned as Assigned
+    from masktron.judge.walk import CompiledColumns as CompiledColumns
+    from masktron.judge.walk import Tier as Tier
+    from masktron.judge.worker_pool import Background as Background
+
+_MODULES = {
+    "artefacts": "Artefacts",
+    "columns.program": "compile_program",
+    "conversions": "Reads",
+    "domains": "domain_values",
+    "exact": "RecordJudge",
+    "findings": "Departure Evaluation Finding MemberValues Shown ShownLevel Verdict",
+    "programs": "Original describe_engine",
+    "recommended": "reads_of",
+    "report_reader": "expanded_name",
+    "request": "EvaluationRequest Kept Sink",
+    "runner": "EngineChoice SlowRuleError beyond engine_name engines_of",
+    "second_opinions": "SMALL_FILE EnginePart PartProgress Question engine_opinions in_background",
+    "shortcuts": "looks_through",
+    "tiered": "tiers_inside tiers_of verdicts",
+    "walk": "ENGINE_MEMORY PRACTICAL_MEMORY Assigned CompiledColumns Tier",
+    "worker_pool": "Background",
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name that others may import."""
+    if name not in _PLACES:
+        raise AttributeError(name)
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

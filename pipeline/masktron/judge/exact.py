@@ -36,7 +36,7 @@ from masktron.sources.record_layout import Layout
 from masktron.sources.xml.microdata import Chunk, Spans, iter_chunks, record_spans
 from masktron.sources.xml.parser import parse_tree
 
-__all__ = ["BatchEvaluator", "EngineChoice", "evaluate"]
+__all__ = ["EngineChoice", "RecordJudge", "evaluate"]
 
 
 def evaluate(request: EvaluationRequest, *, chunk: int = 5000, leave_out: Collection[int] = ()) -> Evaluation:
@@ -184,7 +184,7 @@ def report_whole(
         tally.add([make(failure) for failure in failures if tally.asks(failure)])
 
 
-class BatchEvaluator:
+class RecordJudge:
     """Verdicts on small documents of records, compiled once and called many times.
 
     Each document is evaluated as if it were the whole file: a check that looks beyond its record sees the records

@@ -293,7 +293,7 @@ class Documents:
         return found
 
 
-def describe(engine: EngineName) -> str:
+def describe_engine(engine: EngineName) -> str:
     """Return the name and version of an engine."""
     if engine == "saxon":
         return saxon.version()

@@ -20,7 +20,7 @@ from masktron.judge.programs import (
     InternalEngineError,
     Program,
     compile_program,
-    describe,
+    describe_engine,
 )
 from masktron.judge.recommended import Correction
 from masktron.judge.report_reader import Events, document_with, records_of
@@ -265,7 +265,7 @@ def engine_name(rulebook: Rulebook, layout: Layout, engine: EngineChoice, leave_
     judged: dict[str, list[int]] = {}
     for index, name in enumerate(engines_of(rulebook, layout, engine)):
         if index not in leave_out:
-            judged.setdefault(describe(name), []).append(index)
+            judged.setdefault(describe_engine(name), []).append(index)
     return ", ".join(f"{name}{_xpath_of(name, checks, rulebook)}" for name, checks in judged.items())
 
 
@@ -343,7 +343,7 @@ class Runner:
     @property
     def engine(self) -> str:
         """Name and version of the engine."""
-        return describe(self.run.engine)
+        return describe_engine(self.run.engine)
 
     def _program(self, checks: frozenset[int], *, report: bool, careful: bool = False) -> Program:
         selection = CheckSelection(checks, whole=self.run.whole, report=report)

@@ -39,7 +39,7 @@ from masktron.scratch import name_to_be
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, names_around
 from masktron.sources.xml.wellformed import stamp_of_file
 
-SMALL = 4_000_000
+SMALL_FILE = 4_000_000
 """Bytes up to which `exact.evaluate` reads a file: there is nothing to win."""
 SLICE = 1 << 18
 """Bytes of a slice: what an engine makes of them stays in the caches of the processor."""
@@ -91,7 +91,7 @@ class Cutting:
         None for one for each core, up to 4.
     """
 
-    small: int = SMALL
+    small: int = SMALL_FILE
     size: int = SLICE
     by_executor: int = BY_EXECUTOR
     processes: int | None = None
@@ -104,7 +104,7 @@ def _nobody(_part: EnginePart, _records: int) -> None:
     """Tell nobody."""
 
 
-def ask(
+def engine_opinions(
     request: EvaluationRequest, question: Question, *, told: PartProgress = _nobody, cutting: Cutting = USUAL
 ) -> tuple[Evaluation, ...]:
     """Ask engines about every record of a file.

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from masktron.executor.contract import Executor
 from masktron.files import same_file
@@ -28,7 +28,7 @@ from masktron.judge.findings import Evaluation, Finding
 from masktron.judge.programs import Documents
 from masktron.judge.recommended import reads_of
 from masktron.judge.report_reader import outside_names
-from masktron.judge.request import EvaluationRequest, VerdictTally
+from masktron.judge.request import EvaluationOptions, EvaluationRequest, VerdictTally
 from masktron.judge.runner import Runner, engine_name, engines_of, runs_of
 from masktron.judge.walk import (
     Assigned,
@@ -49,6 +49,9 @@ from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import PlainRecords, survey_plain
+
+if TYPE_CHECKING:
+    from masktron.sources.source import Source
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
@@ -108,6 +111,31 @@ class Blocks:
         return cls(frame, lambda: _prefetched(flat.batches()), compile_program, beside=beside, sliced=sliced)
 
 
+def verdicts(
+    rulebook: Rulebook, source: Source, original: Source | None = None, **options: Unpack[EvaluationOptions]
+) -> Evaluation:
+    """Judge every check of a rulebook on a file.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    source : Source
+        The file.
+    original : Source, optional
+        What ``document()`` in the rules means.
+    **options
+        What is kept of it, and how it is found: see `EvaluationRequest`.
+
+    Raises
+    ------
+    RulebookError
+        An engine cannot evaluate a check at all. (A dynamic error on a node is a finding.)
+    DocumentError, UsageError
+        The file or the original cannot be read, or a rule reads the original and there is none.
+    """
+    return evaluate(EvaluationRequest.of(source, rulebook, original, **options))
+
+
 def evaluate(request: EvaluationRequest) -> Evaluation:
     """Evaluate every check of a rulebook on a file, over columns where that can be done.
 
@@ -128,15 +156,21 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     return evaluation
 
 
-def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
+def tiers_of(rulebook: Rulebook, source: Source, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check of a rulebook gets on a file.
 
     Parameters
     ----------
-    request : EvaluationRequest
+    rulebook : Rulebook
+    source : Source
     reason : str
         Why the file is not plain, if it is not.
     """
+    return tiers_asked(EvaluationRequest.of(source, rulebook), reason)
+
+
+def tiers_asked(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
+    """Say which tier each check gets, as `tiers_of`."""
     rulebook, layout = request.rulebook, request.layout
     blocks = Blocks.of(request)
     if blocks is None:

@@ -44,10 +44,10 @@ class Tier(Enum):
     DOCUMENT = "3: whole document"
 
 
-MEMORY: Mapping[EngineName, int] = MappingProxyType({"recommended": 46, "libxml2": 46, "saxon": 33})
+ENGINE_MEMORY: Mapping[EngineName, int] = MappingProxyType({"recommended": 46, "libxml2": 46, "saxon": 33})
 """Bytes of memory for a byte of the file while an engine sees the whole document; measured on the census sample,
 repeated to 50,000 and 150,000 records. libxml2 takes 23, once in this process and once in its own."""
-PRACTICAL = 8_000_000_000
+PRACTICAL_MEMORY = 8_000_000_000
 """Bytes of memory beyond which a document is not for a usual machine."""
 
 

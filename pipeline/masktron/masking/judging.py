@@ -18,12 +18,7 @@ from masktron.arrays import FloatColumns
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, satisfied
 from masktron.constraints import Form, InDomain
-from masktron.judge.conversions import Reads
-from masktron.judge.domains import domain_values
-from masktron.judge.exact import BatchEvaluator, EngineChoice
-from masktron.judge.findings import Verdict
-from masktron.judge.programs import Original
-from masktron.judge.recommended import reads_of
+from masktron.judge import EngineChoice, Original, Reads, RecordJudge, Verdict, domain_values, reads_of
 from masktron.kernels.distinct import factorized
 from masktron.kernels.mdav import TREE_FROM
 from masktron.masking.file_values import FileValues
@@ -37,7 +32,7 @@ from masktron.sources.lexical import is_misread, reads_alike
 from masktron.sources.xml.microdata import chunk_document
 
 if TYPE_CHECKING:
-    from masktron.judge.walk import CompiledColumns
+    from masktron.judge import CompiledColumns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +61,7 @@ class RecordRules:
     original: Path
     _document: Original
     _satisfied: dict[Form, NDArray[np.bool_]] = field(default_factory=dict, init=False, repr=False)
-    _engines: dict[EngineChoice, BatchEvaluator] = field(default_factory=dict, init=False, repr=False)
+    _engines: dict[EngineChoice, RecordJudge] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -91,12 +86,12 @@ class RecordRules:
         """Return the forms of the rules of a block."""
         return [form_of(self.edits[check].constraint) for check in block.checks]
 
-    def engine(self, checks: tuple[int, ...], choice: EngineChoice) -> BatchEvaluator:
+    def engine(self, checks: tuple[int, ...], choice: EngineChoice) -> RecordJudge:
         """Return what judges some checks; kept until others are asked for, as all candidates of a block need it."""
         if any(engine.checks != frozenset(checks) for engine in self._engines.values()):
             self._engines.clear()
         if choice not in self._engines:
-            self._engines[choice] = BatchEvaluator(
+            self._engines[choice] = RecordJudge(
                 self.rulebook, self.file.layout, checks=checks, original=self._document, engine=choice
             )
         return self._engines[choice]
@@ -216,9 +211,7 @@ class Judging:
     @functools.cached_property
     def _program(self) -> CompiledColumns | None:
         """The rules over columns; None where an engine has to see every record."""
-        from masktron.judge.columns.program import compile_program  # noqa: PLC0415 -- only many records need it
-        from masktron.judge.tiered import tiers_inside  # noqa: PLC0415
-        from masktron.judge.walk import Tier  # noqa: PLC0415
+        from masktron.judge import Tier, compile_program, tiers_inside  # noqa: PLC0415 -- only many records need it
 
         rules = self._rules
         outside = frozenset(f"@{name}" for name, _ in rules.file.layout.root_attributes)

@@ -15,7 +15,7 @@ from masktron.classify.forms import form_of, is_about_missing, satisfied
 from masktron.classify.truth import variables_of_atom
 from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, OpaqueEdit, Untranslated
 from masktron.errors import RulebookError
-from masktron.judge.findings import Evaluation, Verdict
+from masktron.judge import Evaluation, Verdict
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.expressions.tree import Call, Comparison, Connective, Expression, If
 from masktron.rulebook.schema import Check, Pattern, Rulebook

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from masktron.files import refuse_outputs
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.report.formats import EXAMPLES, FORMATS, Report, ReportTarget
 from masktron.report.text import plain
 from masktron.results import ValidateResult

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
-from masktron.judge.findings import MemberValues
+from masktron.judge import MemberValues
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Check, ValueOf
 

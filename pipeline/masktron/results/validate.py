@@ -16,7 +16,7 @@ from masktron.serialised import Serialised
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.judge.findings import Evaluation, Finding, MemberValues
+    from masktron.judge import Evaluation, Finding, MemberValues
     from masktron.rulebook.schema import Check, Rulebook
 
 

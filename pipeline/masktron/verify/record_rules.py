@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Indices
 from masktron.classify import Edit
 from masktron.constraints import OpaqueEdit
-from masktron.judge.exact import BatchEvaluator, EngineChoice
-from masktron.judge.findings import Verdict
-from masktron.judge.programs import Original
+from masktron.judge import EngineChoice, Original, RecordJudge, Verdict
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.dataset import Dataset
@@ -147,7 +145,7 @@ class RecordRules:
         versions = {self.rulebook.versions[check] for check in checks}
         choices: tuple[EngineChoice, ...] = ("unaided", "auto") if "1.0" in versions else ("auto",)
         engines = [
-            BatchEvaluator(
+            RecordJudge(
                 self.rulebook, self.layout, checks=checks, original=Original(self.document, known=True), engine=choice
             )
             for choice in choices

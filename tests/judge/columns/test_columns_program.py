@@ -16,7 +16,7 @@ from columns_twin import batch_of
 from examples import examples, parts, spread
 from masktron.judge.columns.items import Outcome
 from masktron.judge.columns.program import ColumnProgram, compile_program
-from masktron.judge.exact import BatchEvaluator, evaluate
+from masktron.judge.exact import RecordJudge, evaluate
 from masktron.judge.findings import Verdict
 from masktron.judge.request import EvaluationRequest
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
@@ -51,7 +51,7 @@ def agrees(book: Rulebook, rows: Sequence[Row], of: Layout = LAYOUT) -> tuple[Ou
     outcome = program.evaluate(batch_of(of, rows))
     columnar = [k for k, reason in enumerate(reasons) if not reason]
     assert program.checks == set(columnar)
-    engine = BatchEvaluator(book, of, checks=columnar)
+    engine = RecordJudge(book, of, checks=columnar)
     wanted = engine.verdicts(chunk_document(of, rows)) if columnar else np.zeros(outcome.fired.shape)
     sure = ~outcome.unsure
     assert not outcome.fired[~sure].any() and not outcome.failed[~sure].any()
@@ -184,7 +184,7 @@ def test_a_pattern_that_saxon_decides_is_not_evaluated_as_libxml2_would() -> Non
     # an exponent is no number in XPath 1.0, and one for Saxon
     book = rulebook([("V1", ". = 1000"), ("Record[1]", "V1")])
     rows = [{"V1": "1e3"}]
-    assert BatchEvaluator(book, LAYOUT, checks=[0, 1]).verdicts(chunk_document(LAYOUT, rows))[0, 0] == Verdict.HOLDS
+    assert RecordJudge(book, LAYOUT, checks=[0, 1]).verdicts(chunk_document(LAYOUT, rows))[0, 0] == Verdict.HOLDS
     assert all(agrees(book, rows)[1])
     alone, reasons = agrees(rulebook([("V1", ". = 1000")]), rows)
     assert not any(reasons) and alone.failed.tolist() == [[1]]
@@ -305,7 +305,7 @@ def test_namespaces() -> None:
     program, reasons = whole(book, there)
     assert [bool(reason) for reason in reasons] == [False] * 6 + [True]
     rows = [{"V1": a, "V2": b, "V3": a} for a in VALUES for b in VALUES]
-    engine = BatchEvaluator(book, there, checks=range(7)).verdicts(chunk_document(there, rows))
+    engine = RecordJudge(book, there, checks=range(7)).verdicts(chunk_document(there, rows))
     plain = replace(there, record_path=("Records", "Record"), fields=tuple(Field(f.name, f.name) for f in fields))
     batch = replace(batch_of(plain, rows), layout=there)
     np.testing.assert_array_equal(verdicts(program.evaluate(batch))[:, :6], engine[:, :6])

@@ -16,7 +16,7 @@ from masktron.judge import exact
 from masktron.judge.findings import Evaluation, Verdict
 from masktron.judge.nested import unit_program
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.tiered import evaluate, tiers_of
+from masktron.judge.tiered import evaluate, tiers_asked
 from masktron.rulebook.locality import locality
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.xml.nested_units import NestedUnits, survey_nested
@@ -43,8 +43,8 @@ def judged(folder: Path, record: str, phase: str, *, engines: bool = True) -> di
     said["classes"] = [f"{edit.name}: {edit.constraint}" for edit in edits]
     said["names"] = [edit.name for edit in edits]
     said["locality"] = list(locality(rulebook, request.layout))
-    said["tiers"] = [str(own.tier.name) for own in tiers_of(request)]
-    said["reasons"] = [own.reason for own in tiers_of(request)]
+    said["tiers"] = [str(own.tier.name) for own in tiers_asked(request)]
+    said["reasons"] = [own.reason for own in tiers_asked(request)]
     return said
 
 

@@ -22,7 +22,7 @@ from masktron.judge.across.planned import Planned
 from masktron.judge.across.rewrite import DerivedBatch, constant_text
 from masktron.judge.across.selection import Aggregate, NotAcross, Predicate, RecordSource
 from masktron.judge.deferral import DocumentFrame, OutcomeCache
-from masktron.judge.exact import BatchEvaluator, report_whole
+from masktron.judge.exact import RecordJudge, report_whole
 from masktron.judge.findings import HandedBack, Shown, Verdict
 from masktron.judge.programs import Documents
 from masktron.judge.request import VerdictTally
@@ -273,7 +273,7 @@ class TwoPasses:
             return None
         book = self.across.conditions(source)
         checks = range(len(book.checks))
-        engine = EngineJudge(BatchEvaluator(book, table.layout, checks=checks, original=self.documents), table.frame)
+        engine = EngineJudge(RecordJudge(book, table.layout, checks=checks, original=self.documents), table.frame)
         program, reasons = self.compiler(book, table.layout, checks)
         return engine if any(reasons) else ColumnJudge(program, engine)
 
@@ -323,7 +323,7 @@ class DocumentMaker(Protocol):
 class EngineJudge:
     """Verdicts of the engine, a few thousand records at a time."""
 
-    def __init__(self, evaluator: BatchEvaluator, documents: DocumentMaker) -> None:
+    def __init__(self, evaluator: RecordJudge, documents: DocumentMaker) -> None:
         self._evaluator = evaluator
         self._documents = documents
 

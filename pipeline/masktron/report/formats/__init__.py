@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from masktron.judge.findings import Finding
+    from masktron.judge import Finding
     from masktron.results import ValidateResult
     from masktron.rulebook.schema import Rulebook
     from masktron.sources.record_layout import Layout

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.report.formats import ReportTarget
 from masktron.report.wording import ILLEGAL, rule_text, values_text
 from masktron.results import ValidateResult, severity

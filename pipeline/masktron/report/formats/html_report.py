@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.report.formats import ReportTarget
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData

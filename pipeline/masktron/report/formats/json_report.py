@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.report.formats import ReportTarget
 from masktron.report.formats.listed import Listed
 from masktron.results import RecordFinding, ValidateResult

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.problems.wording import sentence
 from masktron.report.formats import EXAMPLES, FORMATS, ReportTarget
 from masktron.report.wording import counts_text, rule_text, values_text, xml_text

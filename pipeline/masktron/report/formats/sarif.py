@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from masktron.judge.findings import Finding
+from masktron.judge import Finding
 from masktron.problems.wording import sentence
 from masktron.report.formats import SARIF_SCHEMA, ReportTarget
 from masktron.report.formats.listed import Listed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from masktron.counts import counted
-from masktron.judge.findings import Finding
-from masktron.judge.report_reader import expanded_name
+from masktron.judge import Finding, expanded_name
 from masktron.report.formats import ReportTarget
 from masktron.report.formats.listed import Spool
 from masktron.report.wording import counts_text, is_name, rule_text, values_text, xml_text
