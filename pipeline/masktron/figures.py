@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 type Group = Literal["contract", "risk", "utility"]
+type Unit = Literal["%", "records", ""]
 type Better = Literal["lower", "higher"]
 type Need = Literal["manifest", "class", "earlier", "keys"]
 
@@ -44,7 +45,7 @@ class Figure:
     group: Group
     better: Better
     meaning: str
-    unit: str = "%"
+    unit: Unit = "%"
     needs: tuple[Need, ...] = ()
     unasked: float = 0
     paired: bool = True

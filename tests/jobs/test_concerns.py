@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,9 +17,8 @@ from attacks import KEY
 from cli_runner import SCHEMATRON, write_data, write_rules
 from masktron.report.pages.html import html_of
 from masktron.report.pages.mask_page import mask_page
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.sentences import concern_lines
-from masktron.results import MaskResult
+from masktron.results import ConcernResult, MaskResult
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.rulebook_text.rule_entries import rules_in
 from schema_files import conforms
@@ -64,7 +64,7 @@ def test_values_below_0_and_ids_are_told_with_their_counts(tmp_path: Path) -> No
     conforms(json.loads(json.dumps(result.as_dict())), "mask")
     shown = " ".join(repr(result).split())
     assert f"Kids in {told['Kids'].records} records" in shown and "Id is written as it was" in shown
-    page = html_of(mask_page(PlainData(result.as_dict())))
+    page = html_of(mask_page(result))
     assert "Id is written as it was" in page
 
 
@@ -112,10 +112,10 @@ def test_records_that_came_out_as_they_went_in(tmp_path: Path) -> None:
 
 
 def test_one_line_tells_all_fields_below_0() -> None:
-    one = {"kind": "below-zero", "records": 2, "says": "X", "hint": "Y"}
-    lines = list(concern_lines([{**one, "field": "A"}, {**one, "field": "B", "records": 1}]))
+    one = ConcernResult("below-zero", "A", 2, 9, "X", "Y")
+    lines = list(concern_lines([one, replace(one, field="B", records=1)]))
     assert len(lines) == 1 and "A in 2 records, B in 1 record" in lines[0]
-    assert list(concern_lines([{**one, "field": "A"}])) == ["X; Y"]
+    assert list(concern_lines([one])) == ["X; Y"]
 
 
 def test_missing_values_that_masking_fills_or_makes_are_told(tmp_path: Path) -> None:

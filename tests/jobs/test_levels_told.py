@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 import masktron
 from masktron.report.pages.explain_page import explain_page
-from masktron.report.pages.plain_reader import PlainData
+from masktron.report.rendering import result_from
 from paths import SCHEMAS
 
 NESTED = (
@@ -57,7 +58,7 @@ def test_explain_names_levels_and_says_nothing_of_children_as_one_value(files):
     assert plain["rules"][0]["class"] == "linear"
     assert "Household/Size = |Person|" in str(result)
     assert "Person present" not in str(result)
-    page = explain_page(PlainData(plain, "explain.json"))
+    page = explain_page(result_from(plain, Path("explain.json")))
     (section,) = [one for one in page.sections if one.title == "Levels of the file"]
     assert section.parts[0].rows[1] == ("Household/Person", "2", "0", "2", "@nr, Age, Person/Size")
 

@@ -10,14 +10,14 @@ from lxml import html
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.jobs.public_release import public_classes
-from masktron.report.pages.plain_reader import PlainData
+from masktron.results.kept_manifest import Treated
 from masktron.results.public_release import PublicClass
 
 
 def told(labels: dict[str, str]) -> dict[str, str]:
     """Return what is told of the classes of a field."""
-    one = PlainData({"kind": "recoding", "field": "F", "how": "f.csv:1", "to": "listed", "labels": labels})
-    found = public_classes([one, PlainData({"kind": "pram", "fields": ["F"]})])
+    one = Treated("recoding", "F", to="listed", labels=labels)
+    found = public_classes([one, Treated("pram", fields=("F",))])
     assert all(isinstance(each, PublicClass) for each in found.get("F", ()))
     return {each.label: each.values for each in found.get("F", ())}
 

@@ -27,7 +27,7 @@ type Rows = list[dict[str, object]]
 type Kept = tuple[list[bool], list[tuple[str | None, ...]]]
 
 SCHEMA = json.loads((SCHEMAS / "mask.schema.json").read_text(encoding="utf-8"))
-MOMENT = SCHEMA["properties"]["draw"]["properties"]["moments"]["items"]
+MOMENT = SCHEMA["$defs"]["MomentResult"]
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from masktron.report.sentences import concern_lines
+from masktron.results import ConcernResult
+from masktron.results.verdict import ConcernKind
 
 
-def concern(kind: str, field: str, hint: str = "do this") -> dict[str, object]:
-    return {"kind": kind, "field": field, "records": 3, "says": f"the total of {field} moves", "hint": hint}
+def concern(kind: ConcernKind, field: str, hint: str = "do this") -> ConcernResult:
+    return ConcernResult(kind, field, 3, 9, f"the total of {field} moves", hint)
 
 
 def test_two_of_a_kind_have_a_line_each() -> None:

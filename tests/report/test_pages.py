@@ -20,16 +20,22 @@ from masktron.errors import UsageError
 from masktron.report.pages.common_parts import mathematical
 from masktron.report.pages.html import html_of
 from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
-from masktron.report.pages.plain_reader import PlainData, page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
 from masktron.report.pages.validate_page import FindingExample, FindingsSummary
 from masktron.report.pictures.bars import Bar, Bars
+from masktron.report.rendering import page_of, result_from
+from masktron.results import JobResult, TuneCandidate
+from masktron.serialised import read_plain
 from told_results import conforming, validated
 
 SEEN = (("public", 360, "dark"), ("tune", 2560, "light"))
 """Windows that are looked at in a quick run."""
 WINDOWS = tuple(product(KINDS, (360, 1280, 2560), ("light", "dark")))
 CONFIDENTIAL = {"validate", "explain", "check", "assess", "mask", "tune"}
+
+
+def _read(content: dict[str, Any]) -> JobResult:
+    return result_from(content, Path("x.json"))
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +161,7 @@ def test_every_point_of_the_map_is_a_link_to_its_row(pages: dict[str, Path]) -> 
 
 
 def test_all_that_is_to_be_said_of_a_candidate_stands_in_its_row_and_in_its_point() -> None:
-    page = html.fromstring(html_of(tune_page(PlainData(crowded_map()))))
+    page = html.fromstring(html_of(tune_page(_read(crowded_map()))))
     told = {
         0: ["front", "outside a limit"],
         3: ["outside a limit", "on the sample"],
@@ -179,7 +185,7 @@ def test_without_limits_nothing_is_within_them() -> None:
     content = made_up_map() | {"limits": {}}
     content["candidates"] = [one | {"within_limits": True} for one in content["candidates"] if one["figures"]]
     content |= {"front": [], "recommended": None}
-    assert "within limits" not in html_of(tune_page(PlainData(content)))
+    assert "within limits" not in html_of(page_of(_read(content)))
 
 
 def test_a_map_without_a_recommendation_says_so() -> None:
@@ -190,7 +196,7 @@ def test_a_map_without_a_recommendation_says_so() -> None:
         "sample": 100,
     }
     content["candidates"] = [candidate("mdav", 3, state="sampled")]
-    page = tune_page(PlainData(content))
+    page = page_of(_read(content))
     assert page.verdict == (Mark("Nothing is recommended", "bad"),)
     assert page.lead == "linkage excludes all of them."
     assert "a sample of 100" in html_of(page)
@@ -198,21 +204,23 @@ def test_a_map_without_a_recommendation_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "message"),
     [
-        *(("recommended", 99), ("recommended", -1), ("front", ["x"]), ("front", [99]), ("risk", "x")),
-        *(("utility", None), ("figures", {"x": 1.0}), ("state", "x")),
+        *((key, value, "names no candidate") for key, value in (("recommended", 99), ("recommended", -1))),
+        *(("front", ["x"], r"front\[0\] is not an integer"), ("front", [99], "names no candidate")),
+        *(("risk", "x", "x is no figure"), ("utility", None, "None is no figure")),
+        *(("figures", {"x": 1.0}, "x is no figure"), ("state", "x", r"candidates\[0\].state is none of measured")),
     ],
 )
-def test_a_damaged_map_is_refused(key: str, value: object) -> None:
+def test_a_damaged_map_is_refused(key: str, value: object, message: str) -> None:
     content = made_up_map()
     (content if key in content else content["candidates"][0])[key] = value
-    with pytest.raises(UsageError, match=f"{key!r} is not of the right type"):
-        tune_page(PlainData(content))
+    with pytest.raises(UsageError, match=message):
+        page_of(_read(content))
 
 
 def test_points_of_one_method_are_told_apart_by_parameters() -> None:
-    assert [_short(PlainData(candidate("noise", 5, params={"c": c}))) for c in (0.2, 0.5)] == [
+    assert [_short(read_plain(TuneCandidate, candidate("noise", 5, params={"c": c}), "")) for c in (0.2, 0.5)] == [
         "noise 5, all, c = 0.2",
         "noise 5, all, c = 0.5",
     ]
@@ -221,24 +229,24 @@ def test_points_of_one_method_are_told_apart_by_parameters() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"job": "check"}, "'complies' is missing"),
-        ({"job": "check", "complies": 1}, "'complies' is not of the right type"),
-        ({"job": "validate", "rules": {}}, "'rules' is not of the right type"),
-        ({"job": "validate", "rules": [3]}, "'rules' is not of the right type"),
-        ({"job": "mask", "valid": True, "blocks": []}, "'rules' is missing"),
-        ({"job": 3}, "'job' is not of the right type"),
+        ({"job": "check"}, "data is missing"),
+        ({"job": "check", "data": 1}, "data is not a text"),
+        ({"job": "validate", "rules": {}}, "rules is not a list"),
+        ({"job": "validate", "rules": [3]}, r"rules\[0\] is not a table"),
+        ({"job": "mask", "output": "x", "blocks": []}, "manifest is missing"),
+        ({"job": 3}, "no page of a result of '3'"),
     ],
 )
 def test_what_is_no_result_is_refused(content: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        page_of_plain(PlainData(content, "x.json"))
+        _read(content)
 
 
 def test_a_rule_that_the_file_does_not_test_has_no_count() -> None:
     untested = {"what": "it fires on nothing", "hint": "look", "misnamed": True, "allowed": False}
     rules = [{"id": "idle", "fired": 0, "failed": None, "untested": untested, "passes": False}, {"id": "sum"}]
     result = conforming(validated(rules, []) | {"valid": False})
-    text = html_of(page_of_plain(PlainData(result)))
+    text = html_of(page_of(_read(result)))
     row = re.search(r"<tr[^>]*><t[hd][^>]*>idle<.*?</tr>", text, re.DOTALL)
     assert row is not None
     cells = [cell.text_content() for cell in html.fromstring(f"<table>{row[0]}</table>").iter("th", "td")]

@@ -9,10 +9,11 @@ from typing import Any
 from made_up_map import made_up_map
 from masktron.errors import InfeasibleError, UsageError
 from masktron.problems.problem import Field, Problem, SettingName
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of
 from masktron.report.pictures.canvas import svg_file
+from masktron.results import TuneResult
 from masktron.rulebook_text.rule_entries import rules_in
+from masktron.serialised import read_plain
 from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, prepared_run
 from masktron.web.store.projects import Project, ProjectStore
@@ -42,7 +43,7 @@ def filled_project(store: ProjectStore) -> Project:
     files = {"validate.json": judged, "findings.csv": "x", "validate.html": "x"}
     laid_run(project, "validate", ["validate", data, RULES, *SETTINGS], files, code=1)
     _lay_keys(project, data)
-    plane = plane_of(PlainData(made_up_map()))
+    plane = plane_of(read_plain(TuneResult, made_up_map(), ""))
     assert plane is not None
     tried = {"tune.json": made_up_map(), "map.svg": svg_file(plane, "map"), "map.html": "<title>t</title>"}
     laid_run(project, "choose", ["tune", data, RULES, *SETTINGS], tried)

@@ -9,7 +9,7 @@ import masktron
 from made_up_map import crowded_map, made_up_map
 from masktron.jobs.assess import run_assess
 from masktron.report.pages.html import html_of
-from masktron.report.pages.plain_reader import PlainData, page_of, page_of_plain
+from masktron.report.rendering import page_of, result_from
 from masktron.results import JobResult
 from secret_files import secret_file
 
@@ -47,5 +47,5 @@ def made_pages(folder: Path) -> dict[str, Path]:
     masktron.write_report(manifest, html=pages["mask"], html_public=pages["public"])
     pages["crowded"] = folder / "crowded.html"
     for kind, tried in (("tune", made_up_map()), ("crowded", crowded_map())):
-        pages[kind].write_text(html_of(page_of_plain(PlainData(tried))), encoding="utf-8")
+        pages[kind].write_text(html_of(page_of(result_from(tried, pages[kind]))), encoding="utf-8")
     return pages

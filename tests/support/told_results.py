@@ -81,6 +81,8 @@ def explained(rules: Sequence[Mapping[str, Any]], **preflight: Any) -> dict[str,
         "coverage": [],
         "tested": None,
         "fields": [],
+        "levels": [],
+        "steps": [],
     }
 
 
@@ -90,7 +92,7 @@ def validated(
     """Return what `validate` says of rules and records."""
     usual_rule = {
         "class": "linear", "fired": 100, "failed": 0, "errors": 0, "soft": False, "origin": "rules.sch:1",
-        "untested": None, "text": "", "allowed": None, "passes": True,
+        "untested": None, "text": "", "allowed": None, "passes": True, "undecided": None,
     }  # fmt: skip
     usual = {
         "kind": "failed-assert", "severity": "error", "record_id": None, "line": 1, "column": None, "location": "/a",
@@ -113,6 +115,8 @@ def validated(
         "limit": 1000,
         "findings": [{**usual, **one} for one in findings],
         "fields": [],
+        "documents": [],
+        "unread": [],
         **more,
     }
 
@@ -135,6 +139,7 @@ def keys_tried(field: str, other: str) -> dict[str, Any]:
     """Return what ``keys --json`` writes of a recoding that loses a rule."""
     figure = {"group": "risk", "unit": "records", "better": "lower", "field": None, "meaning": "alone"}
     keys = {
+        "fields": [field, other], "stated": True, "k": 1, "mean": 0.1, "largest": 1.0,
         "below": {"2": 9, "3": 12, "5": 20}, "below_without_weight": None, "weight": None, "minimal_uniques": [0, 4],
         "records": 60, "expected": 1.5, "population_uniques": 0.4, "model_expected": 2.5, "model_uniques": 0.8,
         "model_pairs": [[field, other]], "model_without": None,

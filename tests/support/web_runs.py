@@ -26,7 +26,7 @@ MASKED: Mapping[str, Any] = {
     "job": "mask", "verdict": VERDICT, "records_in": 12, "records_out": 11, "min_group": 3,
     "linkage": 12.5, "information_loss": None,
     "method": "mdav", "promise": "3 records are alike", "notes": ["a note"], "excluded": [4],
-    "engines": [{"engine": "libxml2", "agrees": True, "rules": 2, "records": 11}],
+    "engines": [{"engine": "libxml2", "agrees": True, "rules": 2, "records": 11, "violations": 0}],
     "figures": [
         {"figure": "linkage", "group": "risk", "value": 12.5, "unit": "%", "meaning": "found again"},
         {"figure": "pil", "group": "utility", "value": None, "unit": "%", "meaning": "loss"},

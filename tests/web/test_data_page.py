@@ -28,7 +28,7 @@ def described(fields: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
     rows = [{"record": n, "line": n + 1, "values": [str(n) for _ in fields]} for n in range(1, 31)]
     return {
         "schema_version": 1, "job": "describe", "data": "d.csv", "format": "csv", "record": "", "records": 1234,
-        "fields": fields, "rows": rows, "problems": [], "notes": [], "release_safe": False, **others,
+        "fields": fields, "rows": rows, "problems": [], "notes": [], "release_safe": False, "levels": [], **others,
     }  # fmt: skip
 
 

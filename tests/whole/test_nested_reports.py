@@ -28,8 +28,9 @@ from masktron.jobs.public_release import public_release
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.measures.assessed import Assessed
 from masktron.report.pages.html import html_of
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
+from masktron.results.kept_manifest import KeptManifest
+from masktron.serialised import read_plain
 from paths import ROOT
 from refusals import refused
 from secret_files import found_in
@@ -156,7 +157,9 @@ def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(rel
     poisoned["nested"]["fields"] = content["nested"]["fields"]
     poisoned["nested"]["protect"] = ""
     assert markers > 300
-    text = html_of(public_page(public_release(PlainData(poisoned), open_rulebook(one.survey.rules), None)))
+    text = html_of(
+        public_page(public_release(read_plain(KeptManifest, poisoned, ""), open_rulebook(one.survey.rules), None))
+    )
     assert "poison" not in text
     assert "987654" not in text.replace(",", "")
     assert "records of Person" in text
@@ -166,7 +169,9 @@ def test_whoever_gets_the_file_is_told_of_members_whose_totals_moved(releases: R
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
     content["result"] |= {"concerns": [{"kind": "moved-total", "field": "Wage"}], "records_out": 10_000}
-    text = html_of(public_page(public_release(PlainData(content), open_rulebook(one.survey.rules), None)))
+    text = html_of(
+        public_page(public_release(read_plain(KeptManifest, content, ""), open_rulebook(one.survey.rules), None))
+    )
     assert "Do not take totals or means of Wage from this file" in text
 
 

@@ -23,9 +23,10 @@ from masktron.errors import MasktronError
 from masktron.jobs.public_release import name_of_file, public_release
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.report.pages.html import html_of
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.public_page import public_page
+from masktron.results.kept_manifest import KeptManifest
 from masktron.results.public_release import KeptFigure, PublicRelease
+from masktron.serialised import read_plain
 from secret_files import SecretFile, found_in, secret_file
 
 METHODS = tuple(method.name for method in methods.ALL)
@@ -119,7 +120,7 @@ def test_it_is_silent_about_all_of_the_manifest_that_nobody_vouched_for(released
     poisoned, markers = poison(content)
     assert markers > 150
     restore_words(poisoned["result"]["verdict"], content["result"]["verdict"])
-    release = public_release(PlainData(poisoned), open_rulebook(file.rules), None)
+    release = public_release(read_plain(KeptManifest, poisoned, ""), open_rulebook(file.rules), None)
     text = html_of(public_page(release))
     assert "poison" not in text
     assert "987654" not in text.replace(",", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from masktron.constraints import (
     Constraint,
@@ -35,6 +36,10 @@ class MissingStep:
 
     path: tuple[str, ...]
     name: SoughtName
+
+
+type RuleClass = Literal["linear", "product", "values", "governing", "domain", "cross-record", "opaque"]
+"""Classes of rules, as users know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class Edit:
         return tuple(Note("{rule}: {lint}", rule=Rule(self.check.id), lint=lint) for lint in self.lints)
 
     @property
-    def name(self) -> str:  # noqa: PLR0911 -- one branch per class
+    def name(self) -> RuleClass:  # noqa: PLR0911 -- one branch per class
         """Name of the class, as users know it."""
         match self.constraint:
             case LinearEdit():

@@ -131,7 +131,7 @@ class Releases(Replaces, Verbose, Paged):
         if not (any(page.edition == "public" for page in pages.pages) and 0 < count < FEW_LEFT_OUT):
             return []
         # the manifest says whether records that few are composed like were to be left out, too
-        rare = bool(made.levels) and read_result(self.written_manifest).part("config").text("rare_units") == "exclude"
+        rare = bool(made.levels) and read_result(self.written_manifest)["config"]["rare_units"] == "exclude"
         also = ", or that fewer than k are composed like," if rare else ""
         learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
         return [

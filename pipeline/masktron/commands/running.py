@@ -82,7 +82,7 @@ def report(
         A report cannot be written; what is printed, and outputs that are in their places, stand.
     """
     from masktron.errors import DocumentError
-    from masktron.report.rendering import tables_of
+    from masktron.report.rendering import page_of, tables_of
 
     show_found(found, json)
     others = without_note(result, found)
@@ -96,7 +96,6 @@ def report(
             write(told.for_reader(), json)
         if html is not None:
             from masktron.report.pages.html import write_pages
-            from masktron.report.pages.plain_reader import page_of
             from masktron.report.text import plain
 
             page = page_of(told)

@@ -180,11 +180,10 @@ def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneCandidate |
 
 def _draw(result: TuneResult, path: Path) -> None:
     """Draw the map, as far as candidates have figures."""
-    from masktron.report.pages.plain_reader import PlainData
     from masktron.report.pages.tune_page import plane_of
     from masktron.report.pictures.canvas import write_picture
 
-    plane = plane_of(PlainData(result.as_dict()))
+    plane = plane_of(result)
     if plane is not None:
         write_picture(path, plane, "risk-utility-map")
 

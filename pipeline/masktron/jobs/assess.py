@@ -27,7 +27,6 @@ from masktron.problems.problem import Known, Note, Sentence, Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.html import write_pages
-from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.unrolling.level_names import level_names
@@ -178,7 +177,7 @@ def run_assess(
         told_steps = told_as(progress, "summarising the two files", "steps")
         own = level_files(nested, files, whole=bool(files.blocks))
         summary = side_by_side_of_levels(files, own, k, called, told_steps, drawn)
-        write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
+        write_pages({html: assess_page(result, files=summary)})
     return result
 
 

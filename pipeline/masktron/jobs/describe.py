@@ -41,6 +41,7 @@ from masktron.results import (
     levels_of,
     shown,
 )
+from masktron.results.describe import ValueType
 from masktron.roles import refuse_unknown_fields
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column import Column
@@ -169,7 +170,7 @@ class FieldSummary:
             self.many = True
 
     @property
-    def type(self) -> str:
+    def type(self) -> ValueType:
         """What the values are written as."""
         if not self.texts and not self.numbers:
             return "empty"
@@ -468,9 +469,9 @@ def _described(
         column=variable.column,
         label=variable.label,
         type=summary.type,
-        kind=None if kind is None else str(kind),
+        kind=kind,
         why=why,
-        role=None if role is None else str(role),
+        role=role,
         labels={code: label for code, label in labels.items() if code not in codes and code not in variable.ranges},
         missing_codes={code: labels.get(code, "") for code in (*codes, *variable.ranges)},
         missing=summary.missing,

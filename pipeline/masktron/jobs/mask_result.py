@@ -215,7 +215,10 @@ def _categories(run: Run, files: Assessed) -> tuple[CategoryResult, ...]:
         (name, kinds[own[0]], CategoryShares.of_parts([files.categories[one] for one in own]))
         for name, own in run.names.by_level(kinds).items()
     )
-    return tuple(CategoryResult(name, kind, one.distance, one.before, one.after) for name, kind, one in found)
+    return tuple(
+        CategoryResult(name, "ordinal" if kind == "ordinal" else "nominal", one.distance, one.before, one.after)
+        for name, kind, one in found
+    )
 
 
 def _block_by_level(block: BlockResult, called: LevelNames) -> BlockResult:

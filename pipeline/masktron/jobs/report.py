@@ -14,23 +14,23 @@ from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
 from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.lowering.level_files import level_files, nested_columns
-from masktron.jobs.public_release import ComparedFiles, public_release, rules_part
+from masktron.jobs.public_release import ComparedFiles, public_release
 from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side import side_by_side_of_levels
 from masktron.level_settings import tables_named
 from masktron.problems.level_names import LevelNames
-from masktron.problems.problem import Known, Setting
+from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.html import write_pages
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
-from masktron.report.pages.plain_reader import PAGES, PlainData, page_of_plain
 from masktron.report.pages.public_page import public_page
 from masktron.report.pictures.canvas import require_drawing
-from masktron.report.verdict import read_verdict
+from masktron.report.rendering import page_of, read_told, result_from
 from masktron.resources import NO_RULES
-from masktron.results import PageResult, ReportResult, shown
+from masktron.results import AssessResult, CheckResult, JobResult, MaskResult, PageResult, ReportResult, shown
+from masktron.results.kept_manifest import KeptManifest
 from masktron.results.side_by_side import SideBySide
 from masktron.rules_given import rules_again, rules_hash
 from masktron.sources.opening import open_source
@@ -79,28 +79,25 @@ def run_report(
     refuse_outputs({name: path for name, path in outputs.items() if path is not None}, given)
     require_drawing()
     content = read_result(source)
-    job = job_of(content)
-    pages: Mapping[Path, Page]
-    notes: Sequence[str]
-    manifest = content if "manifest_version" in content.content else None
-    if manifest is None:
+    if "manifest_version" in content:
+        result: JobResult = read_told(MaskResult, content.get("result"), source)
+        pages, notes = _of_manifest(source, content, masked, original, rules, html, html_public, progress, own=own)
+    else:
         unused = {"--masked": masked, "--original": original, "--rules": rules, "--html-public": html_public}
         if wrong := next((name for name, path in unused.items() if path is not None), None):
             raise UsageError.of(
                 "needs-setting", source, name=Setting(wrong), setting="a manifest", needed="another option"
             )
-        pages, notes = {} if html is None else {html: page_of_plain(content)}, []
-    else:
-        pages, notes = _of_manifest(source, manifest, masked, original, rules, html, html_public, progress, own=own)
+        result = result_from(content, source)
+        pages, notes = {} if html is None else {html: page_of(result)}, []
     progress("drawing the pictures", 0)
     write_pages(pages)
     written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
-    told = content if manifest is None else manifest.part("result")
-    verdict = read_verdict(told) if told.has("verdict") else None
-    return ReportResult(shown(source), job, written, tuple(notes), verdict)
+    verdict = result.verdict if isinstance(result, MaskResult | CheckResult | AssessResult) else None
+    return ReportResult(shown(source), result.JOB, written, tuple(notes), verdict)
 
 
-def read_result(path: Path) -> PlainData:
+def read_result(path: Path) -> Mapping[str, Any]:
     """Read the JSON of a result, or a manifest.
 
     Raises
@@ -116,27 +113,12 @@ def read_result(path: Path) -> PlainData:
         raise UsageError.of("not-a-result", path, reason=reason) from error
     if not isinstance(content, dict) or not ({"job", "manifest_version"} & content.keys()):
         raise UsageError.of("not-a-result", path, reason="it names no command")
-    return PlainData(content, str(path))
-
-
-def job_of(content: PlainData) -> str:
-    """Return the job whose result it is.
-
-    Raises
-    ------
-    UsageError
-        There are no pages of it.
-    """
-    job = "mask" if "manifest_version" in content.content else content.text("job")
-    if job not in PAGES:
-        known = Known(job, tuple(PAGES))
-        raise UsageError.of("unknown-name", content.where, kind="page of a result of", name=job, known=known)
-    return job
+    return content
 
 
 def _of_manifest(
     source: Path,
-    manifest: PlainData,
+    content: Mapping[str, Any],
     masked: Path | None,
     original: Path | None,
     rules: Path | None,
@@ -148,15 +130,16 @@ def _of_manifest(
 ) -> tuple[Mapping[Path, Page], Sequence[str]]:
     """Make the pages of a manifest and its files."""
     read_manifest(source)
-    part = rules_part(manifest)
-    if part == "translated" and rules is not None and rules_hash(rules) == manifest.part("rules").text("sha256"):
+    manifest = read_told(KeptManifest, content, source)
+    book = manifest.rulebook
+    if book is not manifest.rules and rules is not None and rules_hash(rules) == manifest.rules.sha256:
         rules = None  # the released file obeys what was translated of it
-    if manifest.part(part).text("sha256") == file_hash(NO_RULES):
+    if book.sha256 == file_hash(NO_RULES):
         rules = rules or NO_RULES
-    rules = rules or rules_again(manifest.part(part).content, source)
+    rules = rules or rules_again(content["rules" if book is manifest.rules else "translated"], source)
     released, before, rulebook = (
-        given or _named(manifest.part(key).text("path"), source, own=own)
-        for given, key in ((masked, "output"), (original, "original"), (rules, part))
+        given or _named(kept.path, source, own=own)
+        for given, kept in ((masked, manifest.output), (original, manifest.original), (rules, book))
     )
     refuse_outputs(
         {name: path for name, path in (("--html", html), ("--html-public", html_public)) if path is not None},
@@ -178,18 +161,20 @@ def _of_manifest(
     pages: dict[Path, Page] = {}
     if html is not None:
         summary = None if files is None else files.side_by_side(progress)
-        pages[html] = mask_page(manifest.part("result"), manifest=manifest, files=summary)
+        pages[html] = mask_page(read_told(MaskResult, content["result"], source), manifest=manifest, files=summary)
     if html_public is not None:
         if rulebook is None:
             given = Setting("--rules", ("RULES.sch",))
             needed = "the rulebook, which is not beside the manifest"
             raise UsageError.of("needs-setting", source, name="the page for others", needed=needed, setting=given)
-        if rules_hash(rulebook) != manifest.part(part).text("sha256"):
+        if rules_hash(rulebook) != book.sha256:
             reason = "the rulebook has another SHA-256"
             raise UsageError.of("not-of-one-run", rulebook, reason=reason)
-        phase = None if part == "translated" else manifest.part("config").text("phase") or None
+        phase = manifest.config.phase if book is manifest.rules else None
         pages[html_public] = public_page(
-            public_release(manifest, open_rulebook(rulebook, phase), None if files is None else files.compared)
+            public_release(
+                manifest, open_rulebook(rulebook, phase), None if files is None else files.compared, str(source)
+            )
         )
     return pages, notes
 
@@ -200,15 +185,15 @@ def _named(path: str, source: Path, *, own: bool) -> Path | None:
 
 
 def _files(
-    source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress, *, own: bool
+    source: Path, manifest: KeptManifest, masked: Path, original: Path, progress: Progress, *, own: bool
 ) -> _BothFiles | None:
     """Read both files and put each masked record beside its own original; None where a table of them is gone."""
     described = read_manifest(source)
-    config = manifest.part("config")
+    config = manifest.config
     told, elsewhere = (described.reading, []) if own else tables_located(described.reading, source, masked, original)
     reading = Config(
-        record=config.text("record") or None,
-        metadata=_named(config.text("metadata"), source, own=own),
+        record=config.record,
+        metadata=_named(config.metadata or "", source, own=own),
     ).reading.or_as(told)
     of_masked = of_release(reading, masked, described.removed)
     if elsewhere or not all(is_address(str(table)) or table.is_file() for _, table in tables_named(of_masked.levels)):
@@ -227,7 +212,7 @@ def _files(
         progress=progress,
     )
     nested = nested_columns(wide_before, files, described)
-    whole = config.text("grouping") == "all"
+    whole = config.grouping == "all"
     levels = level_files(nested, files, whole=whole)
     return _BothFiles(ComparedFiles(files, released, levels), level_names(wide), described)
 

@@ -28,11 +28,12 @@ from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Setting, SettingName
 from masktron.progress import Progress, Told, no_progress, told_as
+from masktron.results.explain import StepKind
 from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
 from masktron.write.treatments import Recoded, names_in, recodings_in
 
-SUPPRESSION = "suppression"
+SUPPRESSION: StepKind = "suppression"
 """The kind of the step that looks at records as they are judged, and comes last."""
 
 
@@ -50,7 +51,7 @@ class Step:
         Returns the records of the levels with what it has done in the account.
     """
 
-    kind: str
+    kind: StepKind
     fields: tuple[str, ...]
     apply: Callable[[Levels], Levels]
 

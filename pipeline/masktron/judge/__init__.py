@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from masktron.judge.findings import Departure as Departure
     from masktron.judge.findings import Evaluation as Evaluation
     from masktron.judge.findings import Finding as Finding
+    from masktron.judge.findings import FindingKind as FindingKind
     from masktron.judge.findings import MemberValues as MemberValues
     from masktron.judge.findings import Shown as Shown
     from masktron.judge.findings import ShownLevel as ShownLevel
@@ -91,7 +92,7 @@ _MODULES = {
     "conversions": "Reads",
     "domains": "domain_values",
     "exact": "RecordJudge",
-    "findings": "Departure Evaluation Finding MemberValues Shown ShownLevel Verdict",
+    "findings": "Departure Evaluation Finding FindingKind MemberValues Shown ShownLevel Verdict",
     "programs": "Original describe_engine",
     "recommended": "reads_of",
     "report_reader": "expanded_name",

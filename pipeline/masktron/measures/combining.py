@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from masktron.arrays import require_value
 from masktron.errors import UsageError
+from masktron.serialised import Known
 
 _LEAST_FREEDOM = 0.01
 _SQUARED = "squared standard errors, none below 0 and not all 0"
@@ -50,18 +51,21 @@ class Combined:
     advised : int or None
         Where T was adjusted, or there are fewer than 5 degrees of freedom: how many releases are enough, at most
         1000. None where these are.
+    name : str
+        In lists of several.
     """
 
-    estimate: float
-    variance: float
-    between: float
-    within: float
+    estimate: Known
+    variance: Known
+    between: Known
+    within: Known
     freedom: float
     low: float
     high: float
     releases: int
     adjusted: bool = False
     advised: int | None = None
+    name: str = field(default="", compare=False)
 
 
 def combine(

@@ -27,6 +27,11 @@ from masktron.reading.plain_text import decimal_text
 from masktron.sources.lexical import parse_number
 from masktron.sources.record_layout import Layout
 
+type KindName = Literal[
+    "total", "multiple", "equal", "unique", "order", "if-then", "not-negative", "codes", "integer", "required",
+    "range",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class RuleKind:
@@ -44,7 +49,7 @@ class RuleKind:
         Whether its fields have to have a value for it to hold.
     """
 
-    name: str
+    name: KindName
     premise: bool = True
     related: bool = False
     needs_value: bool = True

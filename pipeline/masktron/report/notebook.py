@@ -10,9 +10,8 @@ from markupsafe import escape
 
 from masktron.errors import UsageError
 from masktron.report.pages.html import heart_of
-from masktron.report.pages.plain_reader import PAGES, page_of
 from masktron.report.pictures.canvas import drawn_on
-from masktron.report.rendering import text_of
+from masktron.report.rendering import PAGES, page_of, text_of
 from masktron.results import JobResult, ValidateResult
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def html_in_short(result: JobResult) -> str:
 
     It shows counts and names, and never a finding.
     """
-    if result.JOB not in PAGES:
+    if type(result) not in PAGES:
         return f"<pre>{escape(text_of(result))}</pre>"
     return heart_of(page_of(_without_findings(result)))
 

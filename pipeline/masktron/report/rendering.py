@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 
+from masktron.errors import UsageError
+from masktron.problems.problem import Known
 from masktron.results import (
     AssessResult,
     CheckResult,
@@ -32,6 +36,10 @@ from masktron.results import (
     TuneResult,
     ValidateResult,
 )
+from masktron.serialised import read_plain
+
+if TYPE_CHECKING:
+    from masktron.report.pages.page import Page
 
 WIDTH = 118
 TABLES = MappingProxyType(
@@ -62,6 +70,57 @@ TABLES = MappingProxyType(
 
 Its function ``summary`` draws the result so that it fits a screen, where it has one.
 """
+
+
+PAGES: Mapping[type[JobResult], str] = MappingProxyType(
+    {
+        ValidateResult: "validate_page",
+        ExplainResult: "explain_page",
+        MaskResult: "mask_page",
+        CheckResult: "check_page",
+        AssessResult: "assess_page",
+        TuneResult: "tune_page",
+    }
+)
+"""The function that makes a page of a result, and its module in `masktron.report.pages`."""
+
+
+def page_of(result: JobResult) -> Page:
+    """Make a page of a result that is one of `PAGES`."""
+    name = PAGES[type(result)]
+    page: Page = getattr(import_module(f"masktron.report.pages.{name}"), name)(result)
+    return page
+
+
+def result_from(content: Mapping[str, Any], path: Path) -> JobResult:
+    """Read a result of which there are pages from its JSON.
+
+    Raises
+    ------
+    UsageError
+        There are no pages of it, or it is none; it names the place.
+    """
+    kinds = {kind.JOB: kind for kind in PAGES}
+    if (job := str(content["job"])) not in kinds:
+        raise UsageError.of(
+            "unknown-name", path, kind="page of a result of", name=job, known=Known(job, tuple(kinds))
+        )
+    return read_told(kinds[job], content, path)
+
+
+def read_told[Kind](kind: type[Kind], content: Any, path: Path) -> Kind:
+    """Read JSON by a declared type.
+
+    Raises
+    ------
+    UsageError
+        It is none; it names the place.
+    """
+    try:
+        found: Kind = read_plain(kind, content, "")
+    except ValueError as error:
+        raise UsageError.of("not-a-result", path, reason=str(error)) from error
+    return found
 
 
 def _drawing(result: JobResult) -> ModuleType:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from masktron.counts import counted
 from masktron.problems.problem import Field, Term
-from masktron.problems.wording import spelled
+from masktron.problems.wording import sentence, spelled
 from masktron.report.text import number
 from masktron.results import BlockResult
 
 if TYPE_CHECKING:
-    from masktron.results import AssessResult, MaskResult
+    from masktron.results import (
+        AssessResult,
+        ConcernResult,
+        EngineResult,
+        FigureResult,
+        KeyRisk,
+        MaskedLevel,
+        MaskResult,
+        RuleFate,
+        TreatmentResult,
+    )
 
 
 _NAMED = 6
@@ -138,68 +148,34 @@ def known_fields(keys: Sequence[str], *besides: str) -> str:
 
 
 def treatment_lines(
-    treatments: Sequence[Mapping[str, Any]],
-    fates: Sequence[Mapping[str, Any]],
-    before: Sequence[Mapping[str, Any]],
-    figures: Sequence[Mapping[str, Any]],
+    treatments: Sequence[TreatmentResult],
+    fates: Sequence[RuleFate],
+    before: Sequence[FigureResult] = (),
+    figures: Sequence[FigureResult] = (),
 ) -> Iterator[str]:
-    """Say what was done, in order, what each rule became, and what keys told before and tell now.
-
-    Parameters
-    ----------
-    treatments, fates, before, figures : sequence of mapping
-        As ``mask --json`` writes them.
-    """
-    yield from treated_lines(treatments, fates)
-    now = {one["figure"]: one["value"] for one in figures}
+    """Say what was done, in order, what each rule became, and what keys told before and tell now."""
+    for at, one in enumerate(treatments, start=1):
+        yield f"treatment {at}, {one.kind} of {one.field}: {one.how}"
+    for rule in fates:
+        now = "the same text, asked of classes" if rule.after == rule.before else rule.after
+        after = f", now: {now}" if rule.after else ""
+        reason = f" ({rule.reason})" if rule.reason else ""
+        yield f"rule {rule.rule} is {rule.fate}{reason}; it was: {rule.before}{after}"
+    if idle := asking_nothing(fates):
+        yield idle
+    now_told = {one.name: one.value for one in figures}
     told = [
-        f"{one['figure']} {_written(one['value'])} before, {_written(now[one['figure']])} now"
+        f"{one.name} {_written(one.value)} before, {_written(now_told[one.name])} now"
         for one in before
-        if one["figure"] in now
+        if one.name in now_told
     ]
     if told:
         yield f"by the treatments, {'; '.join(told)}"
 
 
-def treated_lines(treatments: Sequence[Mapping[str, Any]], fates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say what was done, in order, and what each rule became.
-
-    Parameters
-    ----------
-    treatments, fates : sequence of mapping
-        As ``check --json`` and ``assess --json`` write them.
-    """
-    yield from treatment_names(treatments)
-    yield from fate_lines(fates)
-
-
-def treatment_names(treatments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say what was done, in order."""
-    for at, one in enumerate(treatments, start=1):
-        yield f"treatment {at}, {one['kind']} of {one['field']}: {one['how']}"
-
-
-def fate_lines(fates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say what each rule became, and then which of them ask nothing any more."""
-    for rule in fates:
-        same = rule["after"] == rule["before"]
-        now = "the same text, asked of classes" if same else rule["after"]
-        after = f", now: {now}" if rule["after"] else ""
-        reason = f" ({rule['reason']})" if rule["reason"] else ""
-        yield f"rule {rule['rule']} is {rule['fate']}{reason}; it was: {rule['before']}{after}"
-    if idle := asking_nothing(fates):
-        yield idle
-
-
-def asking_nothing(fates: Sequence[Mapping[str, Any]]) -> str:
-    """Count the rules that ask nothing any more; empty where there are none.
-
-    Parameters
-    ----------
-    fates : sequence of mapping
-        As ``mask --json`` writes them.
-    """
-    idle = [one["rule"] for one in fates if one["fate"] == "vacuous"]
+def asking_nothing(fates: Sequence[RuleFate]) -> str:
+    """Count the rules that ask nothing any more; empty where there are none."""
+    idle = [one.rule for one in fates if one.fate == "vacuous"]
     if not idle:
         return ""
     ask, find = ("asks", "it finds") if len(idle) == 1 else ("ask", "they find")
@@ -209,8 +185,8 @@ def asking_nothing(fates: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _written(value: float | None) -> str:
-    return "-" if value is None else f"{value:.6g}"
+def _written(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.6g}"
 
 
 _SHORT = {
@@ -224,24 +200,15 @@ _SHORT = {
 """Figures that are told, by name, in this order."""
 
 
-def level_lines(levels: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say of each level what is known of it, a line each.
-
-    Parameters
-    ----------
-    levels : sequence of mapping
-        Plain data of `masktron.results.MaskedLevel`.
-    """
+def level_lines(levels: Sequence[MaskedLevel]) -> list[str]:
+    """Say of each level what is known of it, a line each."""
     lines = []
     for level in levels:
-        values = {one["figure"]: one["value"] for one in level["figures"]}
-        told = [
-            words.format(f"{values[name]:.4g}")
-            for name, words in _SHORT.items()
-            if values.get(name) is not None and not math.isnan(values[name])
-        ]
-        weight = f", weighted by {level['weight']}" if level["weight"] else ""
-        lines.append(f"{level['level']}, {level['records']:,} records{weight}: {'; '.join(told)}")
+        values = {one.name: one.value for one in level.figures}
+        known = ((name, words) for name, words in _SHORT.items() if not math.isnan(values.get(name, math.nan)))
+        told = "; ".join(words.format(f"{values[name]:.4g}") for name, words in known)
+        weight = f", weighted by {level.weight}" if level.weight else ""
+        lines.append(f"{level.level}, {level.records:,} records{weight}: {told}")
     return lines
 
 
@@ -251,68 +218,56 @@ _IN_A_LINE = 5
 """Fields that such a line names; more are counted."""
 
 
-def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def concern_lines(concerns: Sequence[ConcernResult]) -> Iterator[str]:
     """Yield a line for each concern; several of one kind that one remedy helps share one; as `concern_remedies`."""
     yield from (f"{what}; {hint}" for what, hint in concern_remedies(concerns))
 
 
-def concern_remedies(concerns: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def concern_remedies(concerns: Sequence[ConcernResult]) -> Iterator[tuple[str, str]]:
     """Yield what each concern is, and its remedy; several of one kind that one remedy helps are one.
 
     Parameters
     ----------
-    concerns : sequence of mapping
-        As JSON has them; of one kind, the worst first.
+    concerns : sequence of ConcernResult
+        Of one kind, the worst first.
     """
-    below = [one for one in concerns if one["kind"] == "below-zero"]
+    below = [one for one in concerns if one.kind == "below-zero"]
     if len(below) > 1:
-        fields = ", ".join(f"{one['field']} in {counted(one['records'], 'record')}" for one in below)
+        fields = ", ".join(f"{one.field} in {counted(one.records, 'record')}" for one in below)
         yield (
             f"values below 0, where no original value is: {fields}",
             "where a field cannot be, the rule FIELD >= 0 keeps it from that, and masktron suggest proposes it",
         )
-    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    alike: dict[tuple[str, str], list[ConcernResult]] = {}
     for one in concerns:
         if len(below) < 2 or one not in below:
-            alike.setdefault((one["kind"], one["hint"]), []).append(one)
+            alike.setdefault((one.kind, sentence(one.hint)), []).append(one)
     for (_, hint), several in alike.items():
         if len(several) < _SHARING:
-            yield from ((one["says"], hint) for one in several)
+            yield from ((sentence(one.says), hint) for one in several)
             continue
-        names = [one["field"] for one in several[1:]]
+        names = [one.field for one in several[1:]]
         more = [counted(len(names) - _IN_A_LINE, "other")] if len(names) > _IN_A_LINE else []
-        yield f"{several[0]['says']}; likewise {', '.join([*names[:_IN_A_LINE], *more])}", hint
+        yield f"{sentence(several[0].says)}; likewise {', '.join([*names[:_IN_A_LINE], *more])}", hint
 
 
-def engine_opinion(engine: Mapping[str, Any]) -> str:
-    """Return what an engine says of the rules that it judged: that they hold, or not.
-
-    Parameters
-    ----------
-    engine : mapping
-        As `EngineResult.as_dict` gives it; results of earlier versions may not count violations.
-    """
-    if not engine["agrees"]:
+def engine_opinion(engine: EngineResult) -> str:
+    """Return what an engine says of the rules that it judged: that they hold, or not."""
+    if not engine.agrees:
         return "does not agree"
-    return "finds the same violations" if engine.get("violations", 0) else "agrees"
+    return "finds the same violations" if engine.violations else "agrees"
 
 
 _SAME = 1e-9
 """Relative difference below which two estimates are the same."""
 
 
-def key_lines(keys: Mapping[str, Any]) -> list[str]:
-    """Return what is known of the keys of a file, a sentence each.
-
-    Parameters
-    ----------
-    keys : mapping
-        Plain data of `masktron.results.KeyRisk`.
-    """
-    fields, records, below = ", ".join(keys["fields"]), counted(keys["records"], "record"), keys["below"]
+def key_lines(keys: KeyRisk) -> list[str]:
+    """Return what is known of the keys of a file, a sentence each."""
+    fields, records, below = ", ".join(keys.fields), counted(keys.records, "record"), keys.below
     how = (
-        f"named as quasi-identifiers{', and the weight, which is written' if keys['weight'] else ''}"
-        if keys["stated"]
+        f"named as quasi-identifiers{', and the weight, which is written' if keys.weight else ''}"
+        if keys.stated
         else "no quasi-identifier was named: what is written as it was, others are taken to know"
     )
     lines = [
@@ -320,21 +275,21 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
         f"by the keys, {number(below['2'])} of {records} {'is' if below['2'] == 1 else 'are'} like no other one; "
         f"{number(below['3'])} stand in groups of fewer than 3, {number(below['5'])} of fewer than 5",
     ]
-    if not keys.get("wildcards", True):  # manifests of before 1.0.0 may not say so, of files that they compared with
+    if not keys.wildcards:
         lines.append("missing values of keys count as values of their own: too many patterns of them to compare")
-    elif keys.get("missing"):
+    elif keys.missing:
         lines.append(
-            f"a missing value of a key matches every value ({counted(keys['missing'], 'record')}); masktron recode "
+            f"a missing value of a key matches every value ({counted(keys.missing, 'record')}); masktron recode "
             "counts it as a value of its own, and finds more records like no other one"
         )
-    if (others := keys["below_without_weight"]) is not None:
+    if (others := keys.below_without_weight) is not None:
         lines.append(
-            f"without the weight {keys['weight']}: {number(others['2'])}, {number(others['3'])} and "
+            f"without the weight {keys.weight}: {number(others['2'])}, {number(others['3'])} and "
             f"{number(others['5'])}"
         )
     lines += estimate_lines(keys)
-    if keys["contributions"] is not None and any(keys["minimal_uniques"]):
-        most = sorted(keys["contributions"].items(), key=lambda one: -one[1])
+    if keys.contributions is not None and any(keys.minimal_uniques or ()):
+        most = sorted(keys.contributions.items(), key=lambda one: -one[1])
         lines.append(
             "sets of up to three values that only one record has come from "
             + ", ".join(f"{name} ({share:.0f} %)" for name, share in most if share)
@@ -342,34 +297,31 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def estimate_lines(keys: Mapping[str, Any]) -> list[str]:
+def estimate_lines(keys: KeyRisk) -> list[str]:
     """Say what an intruder who tries every record finds, by both estimates where they differ.
 
-    Parameters
-    ----------
-    keys : mapping
-        As for `key_lines`; of manifests of before 1.0.0, which have no model of all records, one estimate is told.
+    Of manifests of before 1.0.0, which have no model of all records, one estimate is told.
     """
-    expected, alone, modelled = keys["expected"], keys["population_uniques"], keys.get("model_expected")
+    expected, alone, modelled = keys.expected, keys.population_uniques, keys.model_expected
     found, unique = "expected re-identifications", "records expected to be alone in the population"
     if modelled is None or math.isclose(modelled, expected, rel_tol=_SAME):
         return [f"{found}: {_some(expected)}, {_share(keys, expected)}; {unique}: {_some(alone)}"]
     return [
         f"{found}: {_some(expected)} by the weights, {_some(modelled)} by a log-linear model",
-        f"{unique}: {_some(alone)} by the weights, {_some(keys['model_uniques'])} by the model",
+        f"{unique}: {_some(alone)} by the weights, {_some(keys.model_uniques or 0.0)} by the model",
         f"figures and limits take the larger, {_share(keys, expected, modelled)}; the model has {_model(keys)}",
     ]
 
 
-def _share(keys: Mapping[str, Any], *estimates: float) -> str:
-    records = keys["records"]
+def _share(keys: KeyRisk, *estimates: float) -> str:
+    records = keys.records
     return f"{number(100 * max(estimates) / records if records else math.nan, '.3f')} % of the records"
 
 
-def _model(keys: Mapping[str, Any]) -> str:
+def _model(keys: KeyRisk) -> str:
     """Say which interactions a model has, and which key it leaves out."""
-    pairs = listed([" with ".join(pair) for pair in keys["model_pairs"]])
-    without = f", without {keys['model_without']}, whose values few records share" if keys["model_without"] else ""
+    pairs = listed([" with ".join(pair) for pair in keys.model_pairs])
+    without = f", without {keys.model_without}, whose values few records share" if keys.model_without else ""
     return f"main effects{f' and the interaction of {pairs}' if pairs else ''}{without}"
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from masktron.counts import counted
 from masktron.problems.wording import sentence, spelled
 from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
 from masktron.report.sentences import are, drawn_fields, in_groups, known_fields, listed, listed_fields, percent_text
-from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel, telling_apart
+from masktron.results.verdict import ReleaseVerdict, Statement, StatementLevel, telling_apart
 
 if TYPE_CHECKING:
-    from masktron.report.pages.plain_reader import PlainData
     from masktron.results import AssessResult, CheckResult, DrawResult, FigureResult, KeyRisk, MaskResult
 
 MANY = 5
@@ -26,7 +25,6 @@ _MEANS = frozenset({"mean", "derive", "derive_per_record"})
 """Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
 
 NO_RULES_GIVEN = Statement("amber", "not-measured", "No rules were given.")
-_UNSTATED = Statement("amber", "not-measured", "The result is of an earlier version, which did not judge this.")
 
 
 def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
@@ -96,35 +94,10 @@ def verdict_of_assess(result: AssessResult) -> ReleaseVerdict:
     )
 
 
-def read_verdict(result: PlainData) -> ReleaseVerdict:
-    """Return the verdict that the plain data of a result have.
-
-    Results of earlier versions have a text, or nothing, in its place.
-    """
-    if not isinstance(result.content.get("verdict"), Mapping):
-        return ReleaseVerdict(_UNSTATED, _UNSTATED, "")
-    told = result.part("verdict")
-    return ReleaseVerdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
-
-
-def public_protection(result: PlainData) -> Statement:
+def public_protection(verdict: ReleaseVerdict) -> Statement:
     """Return what of the statement on protection whoever gets the file may know: level and ground, and no figure."""
-    protected = read_verdict(result).protection
-    level, ground = protected.level, protected.ground
+    level, ground = verdict.protection.level, verdict.protection.ground
     return Statement(level, ground, PUBLIC_REASONS[ground])
-
-
-def _read(one: PlainData) -> Statement:
-    return Statement(*_judged(one), one.text("reason"), dict(one.part("figures").items()))
-
-
-def _judged(one: PlainData) -> tuple[StatementLevel, Ground]:
-    """Return level and ground, each one of those that there are."""
-    level = next((known for known in get_args(StatementLevel.__value__) if known == one.text("level")), None)
-    ground = next((known for known in get_args(Ground.__value__) if known == one.text("ground")), None)
-    if level is None or ground is None:
-        raise one.wrong("verdict")
-    return level, ground
 
 
 def _values(figures: Iterable[FigureResult]) -> dict[str, float]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.problems.problem import Sentence
 from masktron.results.figure import FigureResult, KeyRisk, MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleFate, TreatmentResult
 from masktron.results.verdict import ReleaseVerdict
+from masktron.serialised import Known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ class AssessResult(JobResult, PlottedResult):
         How many records were to share each combination of keys, by the manifest.
     concerns : tuple of str
         What tells records apart, by the manifest.
+    issued : ReleaseVerdict or None
+        The verdict of a result that was read back; None where it is still to be made.
     """
 
     JOB: ClassVar = "assess"
@@ -68,14 +71,20 @@ class AssessResult(JobResult, PlottedResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     levels: tuple[MaskedLevel, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Known] = field(default_factory=dict)
     key_k: int | None = None
     concerns: tuple[str, ...] = ()
+    issued: ReleaseVerdict | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the verdict as it was issued."""
+        return {"issued": ReleaseVerdict.issued(told)}
 
     @property
     def verdict(self) -> ReleaseVerdict:
         """How well respondents are protected; rules are not judged here."""
-        told: ReleaseVerdict = from_report("verdict.verdict_of_assess", self)
+        told: ReleaseVerdict = self.issued or from_report("verdict.verdict_of_assess", self)
         return told
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -53,12 +53,14 @@ class CheckResult(JobResult):
         Rules that the file may break, by the manifest.
     rule_problems, limit_problems : int
         How many of the problems, the first ones, are about rules; how many, the last ones, about limits.
+    issued : ReleaseVerdict or None
+        The verdict of a result that was read back; None where it is still to be made.
     """
 
     JOB: ClassVar = "check"
     KEYS: ClassVar = (
         "data sha256 complies verdict records violations warnings min_group problems checked not_checked notes "
-        "figures tested treatments fates levels rules=_rules_in_full"
+        "figures tested treatments fates levels rules"
     )
 
     data: str
@@ -85,11 +87,17 @@ class CheckResult(JobResult):
     let_go: tuple[str, ...] = ()
     rule_problems: int = 0
     limit_problems: int = 0
+    issued: ReleaseVerdict | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the verdict as it was issued."""
+        return {"issued": ReleaseVerdict.issued(told)}
 
     @property
     def verdict(self) -> ReleaseVerdict:
         """Whether the rules hold, and how well respondents are protected, as far as it was checked."""
-        told: ReleaseVerdict = from_report("verdict.verdict_of_check", self)
+        told: ReleaseVerdict = self.issued or from_report("verdict.verdict_of_check", self)
         return told
 
     @property
@@ -106,7 +114,3 @@ class CheckResult(JobResult):
     def exit_code(self) -> Exit:
         """What the command line returns, as for `ValidateResult`."""
         return exit_code_of(self.rules, holds=self.complies)
-
-    @property
-    def _rules_in_full(self) -> Sequence[dict[str, Any]]:
-        return [rule.as_full_dict() for rule in self.rules]

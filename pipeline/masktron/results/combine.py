@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from masktron.results.result import JobResult
-from masktron.serialised import told_by_key
+from masktron.serialised import Known
 
 if TYPE_CHECKING:
     from masktron.measures.combining import Combined
@@ -34,7 +34,7 @@ class CombineResult(JobResult):
     EXACT: ClassVar = frozenset({"level", "_named"})
 
     synthetic: Synthetic
-    level: float
+    level: Known
     quantities: Mapping[str, Combined]
 
     def __getitem__(self, name: str) -> Combined:
@@ -42,5 +42,5 @@ class CombineResult(JobResult):
         return self.quantities[name]
 
     @property
-    def _named(self) -> list[dict[str, Any]]:
-        return [{"name": name, **told_by_key(one, exact=True)} for name, one in self.quantities.items()]
+    def _named(self) -> tuple[Combined, ...]:
+        return tuple(replace(one, name=name) for name, one in self.quantities.items())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from masktron.results.check import CheckResult
 from masktron.results.mask import MaskResult
@@ -24,8 +24,8 @@ class SampleResult(Serialised):
     check: CheckResult
 
     @property
-    def _counted(self) -> dict[str, Any]:
-        return self.before.as_dict(findings=False)
+    def _counted(self) -> ValidateResult:
+        return replace(self.before, release_safe=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from masktron.problems.problem import Sentence
 from masktron.results.figure import LevelDescription
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    from masktron.config import Kind, Role
+
+
+type ValueType = Literal["integer", "decimal", "text", "mixed", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +74,10 @@ class FieldDescription(Serialised):
     name: str
     column: str
     label: str
-    type: str
-    kind: str | None
+    type: ValueType
+    kind: Kind | None
     why: str
-    role: str | None
+    role: Role | None
     labels: Mapping[str, str]
     missing_codes: Mapping[str, str]
     missing: int

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    from masktron.rulebook_text.rule_entries import EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class WrittenRule(Serialised):
 
     number: int
     id: str
-    kind: str
+    kind: EntryKind | Literal["plain"]
     context: str
     test: str
     message: str

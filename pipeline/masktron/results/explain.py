@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from masktron.problems.problem import Problem, Sentence
+from masktron.problems.problem import Note, Problem, Sentence
 from masktron.problems.wording import complaint
 from masktron.results.figure import LevelDescription
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
-from masktron.serialised import Serialised
+from masktron.serialised import Serialised, read_plain
 
 if TYPE_CHECKING:
+    from masktron.classify.edit import RuleClass
     from masktron.preflight.conclusions import Coverage, Preflight, Tie
 
 
@@ -54,7 +55,7 @@ class RuleExplanation(Serialised):
     )
 
     id: str
-    kind: str
+    kind: RuleClass
     variables: tuple[str, ...]
     form: str
     reason: str
@@ -102,6 +103,9 @@ class FieldExplanation(Serialised):
     labels: Mapping[str, str]
 
 
+type StepKind = Literal["units", "recoding", "reweighting", "pram", "swapping", "suppression", "masking"]
+
+
 @dataclass(frozen=True, slots=True)
 class StepExplanation(Serialised):
     """A step that `mask` takes from the file to the release.
@@ -115,7 +119,7 @@ class StepExplanation(Serialised):
         Those that it may change; empty where the file is needed to tell.
     """
 
-    kind: str
+    kind: StepKind
     fields: tuple[str, ...]
 
 
@@ -158,6 +162,12 @@ class ExplainResult(JobResult, PlottedResult):
     fields: tuple[FieldExplanation, ...] = ()
     levels: tuple[LevelDescription, ...] = ()
     steps: tuple[StepExplanation, ...] = ()
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the problem as what its sentence says."""
+        found = read_plain(str | None, told.get("obstacle"), "obstacle")
+        return {"problem": None if found is None else Note("{what}", what=found)}
 
     @property
     def obstacle(self) -> str | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
-from masktron.serialised import Serialised
+from masktron.serialised import Known, Percent, Serialised, Share, read_plain
 
 if TYPE_CHECKING:
+    from masktron.figures import Better, Group, Unit
     from masktron.measures.figures import Measured
     from masktron.measures.keys.key_file import KeyFile
     from masktron.sources.level_tree import Tree
@@ -40,13 +41,21 @@ class TotalResult(Serialised):
 
 
 @dataclass(frozen=True, slots=True)
+class CategoryCount(Serialised):
+    """Weights of the records that hold a category, in the original and in the masked file. Confidential."""
+
+    category: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class CategoryResult(Serialised):
     """The weighted counts of the categories of a masked field.
 
     Attributes
     ----------
-    kind : str
-        ``nominal`` or ``ordinal``.
+    kind : {"nominal", "ordinal"}
     distance : float
         Total variation distance between the distributions before and after, per cent; NaN without values.
     before, after : mapping of str to float
@@ -56,18 +65,21 @@ class CategoryResult(Serialised):
     KEYS: ClassVar = "field=name kind distance counts"
 
     name: str
-    kind: str
-    distance: float
+    kind: Literal["nominal", "ordinal"]
+    distance: Percent
     before: Mapping[str, float] = field(repr=False)
     after: Mapping[str, float] = field(repr=False)
 
     @property
-    def counts(self) -> list[dict[str, Any]]:
+    def counts(self) -> tuple[CategoryCount, ...]:
         """What it was and is of each category. Confidential."""
-        return [
-            {"category": category, "before": count, "after": self.after[category]}
-            for category, count in self.before.items()
-        ]
+        return tuple(CategoryCount(name, count, self.after[name]) for name, count in self.before.items())
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the counts as mappings."""
+        counts = read_plain(tuple[CategoryCount, ...], told.get("counts"), "counts")
+        return {when: {one.category: getattr(one, when) for one in counts} for when in ("before", "after")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +89,12 @@ class FigureResult(Serialised):
     Attributes
     ----------
     name : str
-    group : str
-        ``contract``, ``risk`` or ``utility``.
+    group : {"contract", "risk", "utility"}
     value : float
         NaN where the files have nothing of what it is about.
     unit : str
         ``%``, ``records``, or empty.
-    better : str
-        ``lower`` or ``higher``.
+    better : {"lower", "higher"}
     field : str
         Where it is worst, for figures that are looked at field by field; else empty.
     meaning : str
@@ -97,13 +107,13 @@ class FigureResult(Serialised):
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
     name: str
-    group: str
+    group: Group
     value: float
-    unit: str
-    better: str
+    unit: Unit
+    better: Better
     field: str
     meaning: str
-    interval: tuple[float, float] | None = None
+    interval: tuple[Known, Known] | None = None
 
     @property
     def _nine_digits(self) -> float:
@@ -113,6 +123,11 @@ class FigureResult(Serialised):
     @property
     def _worst(self) -> str | None:
         return self.field or None
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the field, which is null where there is none."""
+        return {"field": read_plain(str | None, told.get("field"), "field") or ""}
 
     @classmethod
     def of(cls, measured: Measured, names: LevelNames = AS_THEY_ARE) -> FigureResult:
@@ -185,21 +200,22 @@ class KeyRisk(Serialised):
     stated: bool
     weight: str | None
     records: int
-    k: float
+    k: Known
     below: Mapping[str, int]
     below_without_weight: Mapping[str, int] | None
-    population_uniques: float
-    expected: float
-    mean: float
-    largest: float
-    model_uniques: float | None
-    model_expected: float | None
-    model_pairs: tuple[tuple[str, ...], ...]
-    model_without: str | None
-    missing: int
-    wildcards: bool
-    minimal_uniques: tuple[int, ...] | None
-    contributions: Mapping[str, float] | None
+    population_uniques: Known
+    expected: Known
+    mean: Share
+    largest: Share
+    # manifests of before 1.0.0 have no model of all records, and may not say how missing values were compared
+    model_uniques: float | None = None
+    model_expected: float | None = None
+    model_pairs: tuple[tuple[str, ...], ...] = ()
+    model_without: str | None = None
+    missing: int = 0
+    wildcards: bool = True
+    minimal_uniques: tuple[int, ...] | None = None
+    contributions: Mapping[str, Percent] | None = None
     k_without_weight: float | None = None
 
     @classmethod

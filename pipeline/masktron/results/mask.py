@@ -12,13 +12,14 @@ from masktron.results.figure import CategoryResult, FigureResult, KeyRisk, Maske
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleFate, RuleResult, Tested, TreatmentResult
 from masktron.results.verdict import ConcernResult, ReleaseVerdict, ShownValues
-from masktron.serialised import Serialised
+from masktron.serialised import Known, Percent, Serialised, Share, read_plain
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from masktron.partitions.kdcut import Cut
+    from masktron.settle.lattice import SettleExit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CandidateResult(Serialised):
 
     aggregator: str
     information_loss: float
-    copied_share: float
+    copied_share: Share
     verdict: str
     solved: tuple[str, ...] = ()
 
@@ -135,8 +136,8 @@ class BlockResult(Serialised):
     reason: Sentence
     groups: int
     min_group: int
-    exits: Mapping[str, int]
-    observed_share: float
+    exits: Mapping[SettleExit, int]
+    observed_share: Percent
     copied: int
     coincident: int
     revealed: int
@@ -184,7 +185,7 @@ class CorrelationResult(Serialised):
     """The correlation of two drawn numbers: in the original, as drawn and as written; NaN where there is none."""
 
     fields: tuple[str, str]
-    original: float
+    original: Known
     drawn: float
     written: float
 
@@ -298,8 +299,8 @@ class RepairResult(Serialised):
     """
 
     rule: str
-    before: float
-    after: float
+    before: Known
+    after: Known
     groups: int
 
 
@@ -413,6 +414,8 @@ class MaskResult(JobResult, PlottedResult):
     order : ndarray of intp, shape (records_out,), or None
         Written record i is record ``order[i]`` of those that were kept, in the order of the original; None where they
         stand in that order. A secret: it is in no output but the manifest.
+    issued : ReleaseVerdict or None
+        The verdict of a result that was read back; None where it is still to be made.
     """
 
     JOB: ClassVar = "mask"
@@ -430,11 +433,11 @@ class MaskResult(JobResult, PlottedResult):
     k: int
     min_group: int
     whole_record_k: int
-    linkage: float
+    linkage: Percent
     information_loss: float
     totals: tuple[TotalResult, ...]
     categories: tuple[CategoryResult, ...]
-    unchanged: Mapping[str, float]
+    unchanged: Mapping[str, Percent]
     violations: int
     blocks: tuple[BlockResult, ...]
     rules: tuple[RuleResult, ...]
@@ -446,7 +449,7 @@ class MaskResult(JobResult, PlottedResult):
     figures: tuple[FigureResult, ...] = ()
     keys: KeyRisk | None = None
     excluded: tuple[int, ...] = field(default=(), repr=False)
-    missing_weight: float = 0.0
+    missing_weight: Percent = 0.0
     left_out: Mapping[str, int] = field(default_factory=dict)
     method: str = "mdav"
     promise: str = ""
@@ -464,11 +467,18 @@ class MaskResult(JobResult, PlottedResult):
     before: tuple[FigureResult, ...] = ()
     rulebook: str = field(default="", repr=False)
     levels: tuple[MaskedLevel, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Known] = field(default_factory=dict)
     key_k: int | None = None
     values: tuple[ShownValues, ...] = field(default=(), repr=False)
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    issued: ReleaseVerdict | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the verdict as it was issued, and positions that count from 0."""
+        numbers = read_plain(tuple[int, ...], told.get("excluded", []), "excluded")
+        return {"issued": ReleaseVerdict.issued(told), "excluded": tuple(number - 1 for number in numbers)}
 
     @property
     def valid(self) -> bool:
@@ -483,7 +493,7 @@ class MaskResult(JobResult, PlottedResult):
     @property
     def verdict(self) -> ReleaseVerdict:
         """Whether the rules hold, and how well respondents are protected."""
-        told: ReleaseVerdict = from_report("verdict.verdict_of_mask", self)
+        told: ReleaseVerdict = self.issued or from_report("verdict.verdict_of_mask", self)
         return told
 
     @property

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
-from masktron.serialised import Serialised, told_by_key
+from masktron.serialised import Known, Percent, Serialised, Share
+
+if TYPE_CHECKING:
+    from masktron.translation.translated_rules import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class RecodingChoice(Serialised):
     """
 
     levels: Mapping[str, int]
-    loss: float
+    loss: Share
     left: int
     smallest: int
     combinations: int
@@ -62,9 +65,9 @@ class KeyFigures(Serialised):
 
     key_k: int
     key_uniques: int
-    key_population_uniques: float
-    individual_risk: float
-    global_risk: float
+    key_population_uniques: Known
+    individual_risk: Share
+    global_risk: Percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,7 @@ class RecodedRule(Serialised):
     Attributes
     ----------
     id : str
-    fate : str
-        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or ``lost``.
+    fate : {"exact", "implied", "weakened", "vacuous", "removed", "lost"}
     old, new : str
         In mathematics; `new` is empty where the rule is not asked any more.
     reason : str
@@ -83,7 +85,7 @@ class RecodedRule(Serialised):
     """
 
     id: str
-    fate: str
+    fate: Fate
     old: str
     new: str
     reason: str
@@ -129,7 +131,7 @@ class RecodeResult(JobResult):
     JOB: ClassVar = "recode"
     KEYS: ClassVar = (
         "data rules=rulebook records keys fixed k suppressed loss=measure nodes looked_at minimal choices chosen "
-        "before after kept fates=_fates recode notes"
+        "before after kept fates=rules recode notes"
     )
 
     data: str
@@ -151,7 +153,3 @@ class RecodeResult(JobResult):
     rules: tuple[RecodedRule, ...]
     recode: Mapping[str, str]
     notes: tuple[Sentence, ...]
-
-    @property
-    def _fates(self) -> list[dict[str, Any]]:
-        return [told_by_key(rule) for rule in self.rules]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.errors import Exit
-from masktron.problems.problem import Problem
+from masktron.problems.problem import Note, Problem
 from masktron.problems.wording import worded
-from masktron.serialised import Serialised, told_by_key
-from masktron.thresholds import Threshold
+from masktron.serialised import Serialised, read_plain
+from masktron.thresholds import Threshold, threshold
 
 if TYPE_CHECKING:
+    from masktron.classify.edit import RuleClass
     from masktron.translation import TranslatedRule
+    from masktron.translation.translated_rules import Fate
 
 
 FEW = 5
@@ -34,11 +36,16 @@ class Untested(Serialised):
         Whether somebody said that it may be so.
     """
 
-    KEYS: ClassVar[str] = "what hint misnamed allowed"
+    KEYS: ClassVar = "what hint misnamed allowed"
 
     problem: Problem
     misnamed: bool
     allowed: bool = False
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the problem as what its sentence says."""
+        return {"problem": Note("{what}", what=read_plain(str, told.get("what"), "untested.what"))}
 
     @property
     def what(self) -> str:
@@ -124,10 +131,12 @@ class RuleResult(Serialised):
         Nodes on which a missing value leaves it undecided; None of a rule that has two outcomes.
     """
 
-    KEYS: ClassVar = "id class=kind fired failed errors soft origin untested"
+    KEYS: ClassVar = (
+        "id class=kind fired failed errors soft origin untested text allowed=_allowed_told passes undecided"
+    )
 
     id: str
-    kind: str
+    kind: RuleClass
     fired: int
     failed: int | None
     errors: int
@@ -168,11 +177,15 @@ class RuleResult(Serialised):
             return self.allowed.admits(self.violations, self.fired)
         return self.soft or not self.violations
 
-    def as_full_dict(self) -> dict[str, Any]:
-        """The same with text, threshold and verdict, as the results of `validate` and `check` have them."""
-        allowed = None if self.allowed is None else str(self.allowed)
-        told = {**told_by_key(self), "text": self.text, "allowed": allowed, "passes": self.passes}
-        return told if self.undecided is None else {**told, "undecided": self.undecided}
+    @property
+    def _allowed_told(self) -> str | None:
+        return None if self.allowed is None else str(self.allowed)
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the threshold, which is told as it was written."""
+        bound = read_plain(str | None, told.get("allowed"), "allowed")
+        return {"allowed": None if bound is None else threshold(bound, str(told.get("id")))}
 
 
 def exit_code_of(rules: Iterable[RuleResult], *, holds: bool) -> Exit:
@@ -208,8 +221,8 @@ class RuleFate(Serialised):
     ----------
     rule : str
         Its id.
-    fate : str
-        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or ``lost``: see docs/recoding.md.
+    fate : {"exact", "implied", "weakened", "vacuous", "removed", "lost"}
+        See docs/recoding.md.
     before, after : str
         The rule in mathematics; empty where it is not asked any more.
     reason : str
@@ -219,7 +232,7 @@ class RuleFate(Serialised):
     """
 
     rule: str
-    fate: str
+    fate: Fate
     before: str
     after: str
     reason: str

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from masktron.problems.problem import Sentence
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    from masktron.classify.edit import RuleClass
+    from masktron.proposals.candidate import KindName, Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,9 @@ class Proposal(Serialised):
 
     number: int
     id: str
-    kind: str
+    kind: KindName
     form: str
-    edit: str
+    edit: RuleClass
     fields: tuple[str, ...]
     context: str
     test: str
@@ -69,7 +73,7 @@ class Proposal(Serialised):
     records: int
     exceptions: int
     first: tuple[int, ...]
-    strength: str
+    strength: Strength
     evidence: str
     follows_from: tuple[str, ...] = ()
     accepted: bool = False

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from masktron.figures import NAMES
 from masktron.perturbation_settings import short_pram
 from masktron.problems.problem import Field, Note, Sentence, Term
 from masktron.problems.wording import sentence
 from masktron.recoding_settings import short_how
 from masktron.results.result import JobResult, PlottedResult, from_report
-from masktron.serialised import Serialised
+from masktron.serialised import Known, Serialised, read_plain
 from masktron.setting_values import Param
 
 if TYPE_CHECKING:
@@ -45,24 +46,6 @@ class KeyTreatment:
     def __post_init__(self) -> None:
         same = {name: tuple(one) if isinstance(one, list) else one for name, one in self.swap.items()}
         object.__setattr__(self, "swap", same)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build one of the plain data of a candidate; maps of earlier versions lack some of it.
-
-        Raises
-        ------
-        TypeError
-            They are no treatment.
-        """
-        recode, pram, swap = ({**data.get(name, {})} for name in ("recode", "pram", "swap"))
-        regions, rate, key_k = swap.get("regions", []), swap.get("rate", 0.0), data.get("key_k")
-        texts = (*recode.values(), *pram.values(), *(regions if isinstance(regions, list | tuple) else [None]))
-        if any(not isinstance(text, str) for text in texts) or bool(swap) != bool(regions):
-            raise TypeError("how a field is treated is not a text")
-        if not isinstance(rate, int | float) or not isinstance(key_k, int | None):
-            raise TypeError("how records are treated is not a number")
-        return cls(recode, pram, swap, key_k)
 
     @classmethod
     def of(cls, config: Config) -> Self:
@@ -243,12 +226,12 @@ class TuneCandidate(Serialised):
 
         Raises
         ------
-        LookupError, TypeError, AttributeError
+        ValueError
             They are no candidate.
         """
-        params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
-        made = cls(data["method"], params, data["k"], data["grouping"], data["aggregator"])
-        return made.treating(KeyTreatment.from_dict(data))
+        found: Self = read_plain(cls, data, "candidate")
+        made = cls(found.method, found.params, found.k, found.grouping, found.aggregator)
+        return made.treating(found.treatment)
 
     def treating(self, keys: KeyTreatment) -> Self:
         """Return the same with another treatment of keys."""
@@ -348,7 +331,7 @@ class TuneResult(JobResult, PlottedResult):
     sample: int | None
     risk: str
     utility: str
-    limits: Mapping[str, float]
+    limits: Mapping[str, Known]
     candidates: tuple[TuneCandidate, ...]
     front: tuple[int, ...]
     recommended: int | None
@@ -356,6 +339,19 @@ class TuneResult(JobResult, PlottedResult):
     unmasked: Mapping[str, float]
     seeds: int = 1
     notes: tuple[Sentence, ...] = ()
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Refuse positions of no candidate, and names of no figure."""
+        candidates = read_plain(tuple[TuneCandidate, ...], told.get("candidates"), "candidates")
+        front, recommended = told.get("front", []), told.get("recommended")
+        placed = read_plain(tuple[int, ...], front if recommended is None else [*front, recommended], "front")
+        if any(at not in range(len(candidates)) for at in placed):
+            raise ValueError("front, or recommended, names no candidate")
+        known = {told.get("risk"), told.get("utility"), *(name for one in candidates for name in one.figures)}
+        if unknown := known - {*NAMES}:
+            raise ValueError(f"{unknown.pop()} is no figure")
+        return {"candidates": candidates}
 
     @property
     def notice(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -11,19 +11,19 @@ from masktron.errors import Exit
 from masktron.problems.problem import Problem, Sentence
 from masktron.results.result import CONFIDENTIAL, JobResult, PlottedResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
-from masktron.serialised import Serialised
+from masktron.serialised import Serialised, read_plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from masktron.judge import Evaluation, Finding, MemberValues
+    from masktron.judge import Evaluation, Finding, FindingKind, MemberValues
     from masktron.rulebook.schema import Check, Rulebook
 
 
 class Diagnostic(NamedTuple):
     """A diagnostic or a property of a rule, as `kind` says, with its text for a record."""
 
-    kind: str
+    kind: Literal["diagnostic", "property"]
     id: str
     text: str
 
@@ -62,8 +62,8 @@ class RecordFinding(Serialised):
     """
 
     rule: str
-    kind: str
-    severity: str
+    kind: FindingKind
+    severity: Literal["error", "warning", "note"]
     record: int | None
     record_id: str | None
     line: int
@@ -194,11 +194,15 @@ class ValidateResult(JobResult, PlottedResult):
         Of several files, the result of each; then the counts here are their sums.
     unread : tuple of UnreadDocument
         Of several files, those that could not be judged.
+    evaluation, rulebook : Evaluation, Rulebook or None
+        What findings are made of; None of a result that was read back.
+    listed : tuple of RecordFinding
+        Findings of a result that was read back.
     """
 
     JOB: ClassVar = "validate"
     KEYS: ClassVar = (
-        "confidential data valid records violations warnings tested rules=_rules_in_full notes engine "
+        "confidential data valid records violations warnings tested rules notes engine "
         "limit=_limit_told findings=_findings_told fields documents unread"
     )
 
@@ -209,14 +213,21 @@ class ValidateResult(JobResult, PlottedResult):
     rules: tuple[RuleResult, ...]
     notes: tuple[Sentence, ...]
     engine: str
-    evaluation: Evaluation = field(repr=False, compare=False)
-    rulebook: Rulebook = field(repr=False, compare=False)
+    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
+    rulebook: Rulebook | None = field(default=None, repr=False, compare=False)
     limit: int | None = 1000
     release_safe: bool = False
     fields: tuple[FieldMeaning, ...] = ()
     is_document: bool = False
     documents: tuple[ValidateResult, ...] = ()
     unread: tuple[UnreadDocument, ...] = ()
+    listed: tuple[RecordFinding, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def from_told(cls, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the findings as they are listed."""
+        listed = read_plain(tuple[RecordFinding, ...], told.get("findings", []), "findings")
+        return {"listed": listed, "release_safe": told.get("confidential") is None}
 
     @property
     def valid(self) -> bool:
@@ -249,6 +260,8 @@ class ValidateResult(JobResult, PlottedResult):
 
         Those of several files stand in the results of these.
         """
+        if self.evaluation is None or self.rulebook is None:
+            return self.listed
         checks = self.rulebook.checks
         return tuple(RecordFinding.of(finding, checks[finding.check]) for finding in self.evaluation.findings)
 
@@ -256,10 +269,6 @@ class ValidateResult(JobResult, PlottedResult):
     def confidential(self) -> str | None:
         """The warning that stands in reports with findings."""
         return None if self.release_safe else CONFIDENTIAL
-
-    @property
-    def _rules_in_full(self) -> Sequence[dict[str, Any]]:
-        return [rule.as_full_dict() for rule in self.rules]
 
     @property
     def _limit_told(self) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from masktron.problems.problem import Sentence
-from masktron.serialised import Serialised
+from masktron.serialised import Serialised, read_plain
 
 type StatementLevel = Literal["green", "amber", "red"]
 type Ground = Literal[
@@ -47,6 +47,9 @@ class Statement(Serialised):
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
+_UNSTATED = Statement("amber", "not-measured", "The result is of an earlier version, which did not judge this.")
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseVerdict(Serialised):
     """Two statements about a masked file, and what else is known of its protection.
@@ -66,6 +69,21 @@ class ReleaseVerdict(Serialised):
     rules: Statement
     protection: Statement
     details: str = ""
+
+    @classmethod
+    def issued(cls, told: Mapping[str, Any]) -> ReleaseVerdict:
+        """Return the verdict that plain data of a result have; those of earlier versions have a text, or nothing.
+
+        Raises
+        ------
+        ValueError
+            It is none.
+        """
+        found = told.get("verdict")
+        if not isinstance(found, Mapping):
+            return cls(_UNSTATED, _UNSTATED)
+        verdict: ReleaseVerdict = read_plain(cls, found, "verdict")
+        return verdict
 
     def __str__(self) -> str:
         lines = [f"{name}: {one.level}. {one.reason}" for name, one in self.named]

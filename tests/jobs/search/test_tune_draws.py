@@ -24,8 +24,8 @@ from masktron.jobs.search.grid import settings_of
 from masktron.jobs.search.settings_text import changed, settings_text
 from masktron.jobs.search.tuning import run_tune
 from masktron.progress import no_progress
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import tune_page
+from masktron.report.rendering import result_from
 from masktron.results import TuneCandidate, TuneResult
 from masktron.results.tune import PROTECTION
 from masktron.settings_file import load_config
@@ -205,7 +205,7 @@ def test_what_has_no_bound_is_kept_shown_and_null(tmp_path: Path, files: tuple[P
     plain = result.as_dict()
     assert plain["candidates"][0]["protection"]["pram_odds"] is None
     conforms(plain, "tune")
-    assert "no bound" in repr(tune_page(PlainData(plain)))
+    assert "no bound" in repr(tune_page(result_from(plain, Path("x"))))
     assert "no bound" in str(result)
 
 

@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import masktron
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import tune_page
+from masktron.report.rendering import result_from
 from nested_survey import ROLES, SPELL_ROLES, made
 from paths import ROOT
 from refusals import refused
@@ -34,7 +34,7 @@ def test_no_candidate_groups_the_blocks_of_a_household_alone_and_mask_does_what_
     schema = json.loads((ROOT / "schemas/tune.schema.json").read_text())
     Draft202012Validator(schema).validate(plain := json.loads(json.dumps(tuned.as_dict())))
     assert "Household/Person" in str(tuned)
-    (section,) = [one for one in tune_page(PlainData(plain)).sections if one.name == "levels"]
+    (section,) = [one for one in tune_page(result_from(plain, Path("x"))).sections if one.name == "levels"]
     assert [row[1] for row in section.parts[0].rows] == ["Household", "Household/Person"] * 2
 
 

@@ -27,8 +27,8 @@ from masktron.jobs.search.settings_text import changed, settings_text, write_set
 from masktron.jobs.search.tuning import run_tune
 from masktron.problems.wording import sentence
 from masktron.progress import no_progress
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of, tune_page
+from masktron.report.rendering import result_from
 from masktron.results import TuneCandidate, TuneResult
 from masktron.settings_file import load_config
 from refusals import refused
@@ -333,10 +333,9 @@ def test_a_data_frame_is_treated_and_its_page_names_treatments(files: tuple[Path
         name.removeprefix(", "): one.figures["key_k"]
         for name, one in zip(names_of(result), result.candidates, strict=True)
     }
-    plain = PlainData(result.as_dict())
-    text = repr(tune_page(plain))
+    text = repr(tune_page(result))
     assert all(one.name in text for one in result.candidates)
-    plane = plane_of(plain)
+    plane = plane_of(result)
     assert plane is not None
     labels = {int(point.number): point.name for point in plane.points if point.number}
     treated = ["", ", key k = 3", ", AGE breaks:15,25,65", ", key k = 3, AGE breaks:15,25,65"]
@@ -347,4 +346,6 @@ def test_a_data_frame_is_treated_and_its_page_names_treatments(files: tuple[Path
         {key: value for key, value in one.items() if key not in ("recode", "key_k")}
         for one in result.as_dict()["candidates"]
     ]}  # fmt: skip
-    assert "mdav, k = 3, grouping all" in repr(tune_page(PlainData(former))), "a map of an earlier version"
+    assert "mdav, k = 3, grouping all" in repr(tune_page(result_from(former, Path("x")))), (
+        "a map of an earlier version"
+    )

@@ -145,7 +145,7 @@ def earlier_candidate(out: Path, number: int, data: Path) -> TuneCandidate | Non
         last = json.loads((out / RESULT).read_bytes())
         own = last["candidates"][number] if last["data"] == shown(data) else None
         return None if own is None else TuneCandidate.from_dict(own)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None  # there was none, or its result is damaged, and will be written anew
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from masktron.judge import Finding
 from masktron.report.formats import ReportTarget
 from masktron.report.pages.html import html_of
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.validate_page import FindingExample, FindingsSummary, validate_page
 from masktron.report.pictures.canvas import require_drawing
 from masktron.report.wording import values_text
@@ -52,7 +51,6 @@ class HtmlReport:
 
     def finish(self, result: ValidateResult) -> None:
         """Write the page."""
-        content = {**result.as_dict(), "findings": []}
         summary = None if result.release_safe else self._summary
-        self._stream.write(html_of(validate_page(PlainData(content), summary=summary)).encode())
+        self._stream.write(html_of(validate_page(result, summary=summary)).encode())
         self._stream.flush()

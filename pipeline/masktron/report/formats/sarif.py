@@ -94,7 +94,11 @@ class SarifReport:
                 "shortDescription": {"text": text},
                 "help": {"text": f"{check.kind} test: {check.test} ({check.origin})"},
                 "defaultConfiguration": {"level": severity(check)},
-                "properties": {key: value for key, value in rule.as_full_dict().items() if key not in ("id", "text")},
+                "properties": {
+                    key: value
+                    for key, value in rule.as_dict().items()
+                    if key not in ("id", "text") and (value is not None or key != "undecided")
+                },
             }
 
     def _result(self, finding: Finding) -> dict[str, Any]:

@@ -15,49 +15,37 @@ from masktron.report.pages.common_parts import (
     treatment_parts,
 )
 from masktron.report.pages.page import Fact, FactRow, Page, Section
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.text import number
-from masktron.report.verdict import read_verdict
+from masktron.results import CheckResult
 
 
-def check_page(result: PlainData) -> Page:
-    """Make a page of a check.
-
-    Parameters
-    ----------
-    result : PlainData
-        As ``check --json`` writes it.
-
-    Raises
-    ------
-    UsageError
-        The plain data are no check.
-    """
-    complies, open_questions = result.switch("complies"), result.names("not_checked")
-    rules, problems = result.parts("rules"), result.names("problems")
+def check_page(result: CheckResult) -> Page:
+    """Make a page of a check."""
+    complies, open_questions = result.complies, result.not_checked
+    rules, problems = result.rules, result.problems
     word = "Complies" if complies else "Does not comply"
     if complies and open_questions:
         word = "Complies as far as it was checked"
-    tested = result.part("tested")
-    violations = result.count("violations")
-    smallest = result.optional_count("min_group")
+    tested = result.tested
+    violations = result.violations
+    smallest = result.min_group
     facts = [
-        Fact("records", number(result.count("records"))),
-        Fact("rules tested", f"{tested.count('tested')} of {tested.count('rules')}"),
+        Fact("records", number(result.records)),
+        Fact("rules tested", f"{tested.tested} of {tested.rules}"),
         Fact("violations", number(violations), "of hard rules", "bad" if violations else "good"),
         Fact("problems", number(len(problems)), "with the contract", "bad" if problems else "good"),
     ]
     if smallest is not None:
         facts.append(Fact("smallest group", number(smallest), "records that share their values in a block"))
     lead = (
-        f"{word}: {counted(result.count('records'), 'record')}, {counted(violations, 'violation')} of hard rules; "
-        f"{counted(len(result.names('checked')), 'thing')} checked, {number(len(open_questions))} could not be."
+        f"{word}: {counted(result.records, 'record')}, {counted(violations, 'violation')} of hard rules; "
+        f"{counted(len(result.checked), 'thing')} checked, {number(len(open_questions))} could not be."
     )
     return Page(
-        title=file_name(result.text("data")),
+        title=file_name(result.data),
         kind="Check of a masked file",
         edition="internal",
-        verdict=statements(read_verdict(result)),
+        verdict=statements(result.verdict),
         lead=lead,
         sections=(
             Section(
@@ -66,14 +54,14 @@ def check_page(result: PlainData) -> Page:
                 (
                     FactRow(tuple(facts)),
                     *listed("What is wrong", problems),
-                    *listed("What was checked", result.names("checked")),
+                    *listed("What was checked", result.checked),
                     *listed("What could not be checked", open_questions),
                 ),
             ),
             Section("rules", "Rules", (*failures_picture(rules), rules_table(rules))),
             Section("treatments", TREATED, tuple(treatment_parts(result))),
-            Section("figures", "Figures", tuple(figures_table(result.parts("figures")))),
-            Section("levels", "Level by level", tuple(level_parts(result))),
-            Section("notes", "Notes", tuple(listed("", result.names("notes")))),
+            Section("figures", "Figures", tuple(figures_table(result.figures))),
+            Section("levels", "Level by level", tuple(level_parts(result.levels))),
+            Section("notes", "Notes", tuple(listed("", result.notes))),
         ),
     )

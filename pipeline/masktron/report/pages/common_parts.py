@@ -5,15 +5,28 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from masktron.counts import counted
+from masktron.problems.problem import Sentence
+from masktron.problems.wording import sentence
 from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences, Tone
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.canvas import AFTER, BEFORE, SOFT, WARN
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.sentences import asking_nothing, engine_opinion, key_lines
 from masktron.report.text import number
+from masktron.results import (
+    AssessResult,
+    CheckResult,
+    EngineResult,
+    FigureResult,
+    KeyRisk,
+    MaskedLevel,
+    MaskResult,
+    RuleFate,
+    RuleResult,
+)
 from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
 NOTHING = "\N{EN DASH}"
@@ -57,22 +70,20 @@ def statements(verdict: ReleaseVerdict) -> tuple[Mark, ...]:
     return tuple(Mark(f"{name}: {one.level}. {one.reason}", tones[one.level]) for name, one in verdict.named)
 
 
-def verdict_of(rule: PlainData) -> Mark:
+def verdict_of(rule: RuleResult) -> Mark:
     """Say in a word what became of a rule."""
-    failed = failures_of(rule)
-    if rule.has("untested"):
-        allowed = rule.part("untested").switch("allowed")
-        return Mark("not tested", "quiet" if allowed or rule.switch("soft") else "bad")
-    if not failed:
+    if rule.untested is not None:
+        return Mark("not tested", "quiet" if rule.untested.allowed or rule.soft else "bad")
+    if not rule.violations:
         return Mark("holds", "good")
-    if rule.switch("soft"):
+    if rule.soft:
         return Mark("warns", "quiet")
-    return Mark("allowed", "quiet") if "passes" in rule.content and rule.switch("passes") else Mark("fails", "bad")
+    return Mark("allowed", "quiet") if rule.passes else Mark("fails", "bad")
 
 
-def rules_table(rules: Sequence[PlainData], title: str = "All rules") -> PageTable:
+def rules_table(rules: Sequence[RuleResult], title: str = "All rules") -> PageTable:
     """One row for each rule, in the order of the rulebook."""
-    texts = any("text" in rule.content and rule.text("text") for rule in rules)
+    texts = any(rule.text for rule in rules)
     columns = (
         "rule",
         "class",
@@ -85,50 +96,50 @@ def rules_table(rules: Sequence[PlainData], title: str = "All rules") -> PageTab
     )
     rows = tuple(
         (
-            rule.text("id") + (" (soft)" if rule.switch("soft") else ""),
-            rule.text("class"),
+            rule.id + (" (soft)" if rule.soft else ""),
+            rule.kind,
             verdict_of(rule),
-            number(rule.count("fired")),
-            number(rule.count("failed")) if rule.has("failed") else NOTHING,
-            number(rule.count("errors")),
-            bare(rule.text("origin")),
-            *((rule.text("text"),) if texts else ()),
+            number(rule.fired),
+            NOTHING if rule.failed is None else number(rule.failed),
+            number(rule.errors),
+            bare(rule.origin),
+            *((rule.text,) if texts else ()),
         )
         for rule in rules
     )
     return PageTable(title, columns, rows, frozenset({"fired", "failed", "errors"}))
 
 
-def failures_picture(rules: Sequence[PlainData], name: str = "failures-by-rule") -> list[PagePart]:
+def failures_picture(rules: Sequence[RuleResult], name: str = "failures-by-rule") -> list[PagePart]:
     """Draw which rules fail most; nothing where none does."""
     failing = sorted(
-        (rule for rule in rules if failures_of(rule)), key=lambda rule: (-failures_of(rule), rules.index(rule))
+        (rule for rule in rules if rule.violations), key=lambda rule: (-rule.violations, rules.index(rule))
     )
     if not failing:
         return []
-    most, many = failing[0], sum(map(failures_of, failing))
+    most, many = failing[0], sum(rule.violations for rule in failing)
     bars = tuple(
-        Bar(rule.text("id"), failures_of(rule), number(failures_of(rule)), SOFT if rule.switch("soft") else WARN)
+        Bar(rule.id, rule.violations, number(rule.violations), SOFT if rule.soft else WARN)
         for rule in failing[:SHOWN_RULES]
     )
-    soft = any(rule.switch("soft") for rule in failing)
+    soft = any(rule.soft for rule in failing)
     return [
         PagePicture(
             name,
             "Which rules fail",
             f"{counted(len(failing), 'rule')} of {number(len(rules))} {'fails' if len(failing) == 1 else 'fail'}; "
-            f"{most.text('id')} most often, {per_cent(failures_of(most), many)} of all failures.",
+            f"{most.id} most often, {per_cent(most.violations, many)} of all failures.",
             Bars(bars, "records, or other nodes, that fail"),
             PageTable(
                 "Failures by rule",
                 ("rule", "severity", "fired", "failures", "of those fired"),
                 tuple(
                     (
-                        rule.text("id"),
-                        "warning" if rule.switch("soft") else "error",
-                        number(rule.count("fired")),
-                        number(failures_of(rule)),
-                        per_cent(failures_of(rule), max(rule.count("fired"), failures_of(rule))),
+                        rule.id,
+                        "warning" if rule.soft else "error",
+                        number(rule.fired),
+                        number(rule.violations),
+                        per_cent(rule.violations, max(rule.fired, rule.violations)),
                     )
                     for rule in failing
                 ),
@@ -139,12 +150,12 @@ def failures_picture(rules: Sequence[PlainData], name: str = "failures-by-rule")
     ]
 
 
-def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
+def classes_picture(rules: Sequence[RuleResult]) -> list[PagePart]:
     """Draw which classes of rules fail; nothing where there are not two."""
-    classes: dict[str, list[PlainData]] = {}
+    classes: dict[str, list[RuleResult]] = {}
     for rule in rules:
-        classes.setdefault(rule.text("class"), []).append(rule)
-    counts = {name: sum(map(failures_of, own)) for name, own in classes.items()}
+        classes.setdefault(rule.kind, []).append(rule)
+    counts = {name: sum(rule.violations for rule in own) for name, own in classes.items()}
     failing = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
     if len(failing) < 2:
         return []
@@ -152,9 +163,9 @@ def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
         (
             name,
             number(len(classes[name])),
-            number(sum(bool(failures_of(rule)) for rule in classes[name])),
-            number(sum(failures_of(rule) for rule in classes[name] if not rule.switch("soft"))),
-            number(sum(failures_of(rule) for rule in classes[name] if rule.switch("soft"))),
+            number(sum(bool(rule.violations) for rule in classes[name])),
+            number(sum(rule.violations for rule in classes[name] if not rule.soft)),
+            number(sum(rule.violations for rule in classes[name] if rule.soft)),
         )
         for name in sorted(counts, key=lambda name: -counts[name])
     )
@@ -175,50 +186,44 @@ def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
     ]
 
 
-def failures_of(rule: PlainData) -> int:
-    """Count the failures and errors of a rule; of one that the file does not test there are none."""
-    return (rule.optional_count("failed") or 0) + rule.count("errors")
-
-
-def figures_table(figures: Sequence[PlainData], limits: PlainData | None = None) -> list[PagePart]:
+def figures_table(
+    figures: Sequence[FigureResult], limits: Mapping[str, float] = MappingProxyType({})
+) -> list[PagePart]:
     """One row for each figure, with what it means and its limit where it has one."""
     if not figures:
         return []
-    bounds = {} if limits is None else dict(limits.items())
-    columns = ("figure", "about", "value", *(("limit",) if bounds else ()), "what it means")
+    columns = ("figure", "about", "value", *(("limit",) if limits else ()), "what it means")
     rows = tuple(
         (
-            one.text("figure"),
-            one.text("group"),
-            figure(one.number("value"), one.text("unit")),
-            *((f"{bounds[one.text('figure')]:g}" if one.text("figure") in bounds else "",) if bounds else ()),
-            one.text("meaning") + _place(one),
+            one.name,
+            one.group,
+            figure(one.value, one.unit),
+            *((f"{limits[one.name]:g}" if one.name in limits else "",) if limits else ()),
+            one.meaning + _place(one),
         )
         for one in figures
     )
     return [PageTable("Figures", columns, rows, frozenset({"value", "limit"}) & frozenset(columns))]
 
 
-def _place(one: PlainData) -> str:
-    between = (
-        " The 95 % interval is {:.1f} to {:.1f} %.".format(*one.numbers("interval")) if one.has("interval") else ""
-    )
-    if not one.has("field"):
+def _place(one: FigureResult) -> str:
+    between = " The 95 % interval is {:.1f} to {:.1f} %.".format(*one.interval) if one.interval else ""
+    if not one.field:
         return between
-    return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}.{between}"
+    return f" Here {'most' if one.better == 'lower' else 'least'} in {one.field}.{between}"
 
 
-def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
+def engines_table(engines: Sequence[EngineResult]) -> list[PagePart]:
     """What each engine says of the written file."""
     if not engines:
         return []
     rows = tuple(
         (
-            one.text("engine"),
-            f"{number(one.count('rules'))} of {number(engines[0].count('rules'))}",
-            number(one.count("records")),
-            number(one.count("violations")),
-            Mark(engine_opinion(one.content), _looks(one)),
+            one.engine,
+            f"{number(one.rules)} of {number(engines[0].rules)}",
+            number(one.records),
+            number(one.violations),
+            Mark(engine_opinion(one), _looks(one)),
         )
         for one in engines
     )
@@ -226,13 +231,13 @@ def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
     return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"}))]
 
 
-def _looks(engine: PlainData) -> Tone:
-    return "bad" if not engine.switch("agrees") else "noted" if engine.count("violations") else "good"
+def _looks(engine: EngineResult) -> Tone:
+    return "bad" if not engine.agrees else "noted" if engine.violations else "good"
 
 
-def listed(title: str, items: Iterable[str]) -> list[PagePart]:
+def listed(title: str, items: Iterable[Sentence]) -> list[PagePart]:
     """Return sentences under a title; nothing where there is none."""
-    found = tuple(items)
+    found = tuple(map(sentence, items))
     return [Listing(found, title)] if found else []
 
 
@@ -257,24 +262,22 @@ def _signs(part: str) -> str:
     return part
 
 
-def key_parts(result: PlainData) -> list[PagePart]:
+def key_parts(keys: KeyRisk | None) -> list[PagePart]:
     """Sentences, records by how many share their keys, and what each field contributes; nothing without keys."""
-    if not result.has("keys"):
+    if keys is None:
         return []
-    keys = result.part("keys")
-    content, records = keys.content, keys.count("records")
-    others = content["below_without_weight"]
+    others = keys.below_without_weight
     columns = ("like fewer than", "records", "of all", *(("without the weight",) if others else ()))
     rows = tuple(
-        (k, number(below), per_cent(below, records), *((number(others[k]),) if others else ()))
-        for k, below in content["below"].items()
+        (k, number(below), per_cent(below, keys.records), *((number(others[k]),) if others else ()))
+        for k, below in keys.below.items()
     )
     parts: list[PagePart] = [
-        *listed("", [f"{one[:1].upper()}{one[1:]}." for one in key_lines(content)]),
+        *listed("", [f"{one[:1].upper()}{one[1:]}." for one in key_lines(keys)]),
         PageTable("Records that few are like, by their keys", columns, rows, frozenset(columns)),
     ]
-    if content["contributions"] is not None and any(content["minimal_uniques"]):
-        shares = sorted(content["contributions"].items(), key=lambda one: -one[1])
+    if keys.contributions is not None and any(keys.minimal_uniques or ()):
+        shares = sorted(keys.contributions.items(), key=lambda one: -one[1])
         parts.append(
             PageTable(
                 "What makes records special: part of the scores of minimal sample uniques (SUDA)",
@@ -286,20 +289,13 @@ def key_parts(result: PlainData) -> list[PagePart]:
     return parts
 
 
-def level_parts(result: PlainData) -> list[PagePart]:
-    """Return what is known of each level of a nested file; nothing of other files.
-
-    Parameters
-    ----------
-    result : PlainData
-        Of `mask`, `check` or `assess`.
-    """
+def level_parts(levels: Sequence[MaskedLevel]) -> list[PagePart]:
+    """Return what is known of each level of a nested file; nothing of other files."""
     parts: list[PagePart] = []
-    for level in result.parts("levels") if result.has("levels") else ():
-        weight = level.text("weight")
-        weighted = f", weighted by {weight}" if weight else ""
-        parts += said(f"{level.text('level')}: {counted(level.count('records'), 'record')}{weighted}.")
-        parts += figures_table(level.parts("figures"))
+    for level in levels:
+        weighted = f", weighted by {level.weight}" if level.weight else ""
+        parts += said(f"{level.level}: {counted(level.records, 'record')}{weighted}.")
+        parts += figures_table(level.figures)
     return parts
 
 
@@ -322,11 +318,6 @@ _POSITIONS = {
         "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
     ),
 }
-
-
-def figure_values(result: PlainData) -> dict[str, float]:
-    """Return the figures of a result by their names."""
-    return {one.text("figure"): one.number("value") for one in result.parts("figures")}
 
 
 def position_parts(
@@ -387,55 +378,48 @@ _KEY_FIGURES = {
 }
 
 
-def treatment_parts(result: PlainData) -> list[PagePart]:
-    """Tables of treatments, of risk before and after with a picture, and of rules; nothing without treatments.
-
-    Parameters
-    ----------
-    result : PlainData
-        As ``mask --json``, ``check --json`` or ``assess --json`` writes it; that of an earlier version has no
-        treatments, and that of `check` and `assess` no risk before them.
-    """
-    if not result.has("treatments") or not result.parts("treatments"):
+def treatment_parts(result: MaskResult | CheckResult | AssessResult) -> list[PagePart]:
+    """Tables of treatments, of risk before and after with a picture, and of rules; nothing without treatments."""
+    if not result.treatments:
         return []
     return [
         PageTable(
             "Treatments, in their order",
             ("field", "treatment", "how"),
-            tuple((one.text("field"), one.text("kind"), one.text("how")) for one in result.parts("treatments")),
+            tuple((one.field, one.kind, one.how) for one in result.treatments),
         ),
-        *(_risk(result) if result.has("before") else ()),
-        *fates_table(result.parts("fates")),
+        *(_risk(result) if isinstance(result, MaskResult) else ()),
+        *fates_table(result.fates),
     ]
 
 
-def fates_table(fates: tuple[PlainData, ...]) -> list[PagePart]:
+def fates_table(fates: Sequence[RuleFate]) -> list[PagePart]:
     """Say what became of each rule that reads a recoded field."""
     if not fates:
         return []
     rows = tuple(
         (
-            one.text("rule"),
-            one.text("fate"),
-            mathematical(one.text("before")),
-            mathematical(one.text("after")) or one.text("reason") or NOTHING,
+            one.rule,
+            one.fate,
+            mathematical(one.before),
+            mathematical(one.after) or one.reason or NOTHING,
         )
         for one in fates
     )
     table = PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)
-    idle = asking_nothing([one.content for one in fates])
+    idle = asking_nothing(fates)
     return [table, *said(f"{idle}." if idle else "")]
 
 
-def _risk(result: PlainData) -> list[PagePart]:
-    before = _values(result.parts("before"))
-    now = _values(result.parts("figures"))
+def _risk(result: MaskResult) -> list[PagePart]:
+    before = _values(result.before)
+    now = _values(result.figures)
     both = [name for name in _KEY_FIGURES if name in before and name in now]
     if not both:
         return []
     rows = tuple((_KEY_FIGURES[name], _told(before[name]), _told(now[name])) for name in both)
     table = PageTable("What keys told and tell", ("figure", "before", "after"), rows, frozenset({"before", "after"}))
-    records = result.count("records_out")
+    records = result.records_out
     if "key_uniques" not in both or "global_risk" not in both or not records:
         return [table]
     shares = [
@@ -459,8 +443,8 @@ def _risk(result: PlainData) -> list[PagePart]:
     ]
 
 
-def _values(figures: tuple[PlainData, ...]) -> dict[str, float]:
-    found = {one.text("figure"): one.number("value") for one in figures if one.text("figure") in _KEY_FIGURES}
+def _values(figures: Sequence[FigureResult]) -> dict[str, float]:
+    found = {one.name: one.value for one in figures if one.name in _KEY_FIGURES}
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 

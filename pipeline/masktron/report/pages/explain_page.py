@@ -5,38 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from masktron.counts import counted
+from masktron.preflight.conclusions import Contradiction, Preflight, RulePart
+from masktron.problems.wording import sentence
 from masktron.report.pages.common_parts import NOTHING, bare, file_name, listed, mathematical, said
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.rule_graph import GraphBlock, GraphRule, RuleGraph
 from masktron.report.text import number
+from masktron.results import ExplainResult, RuleExplanation
 
 
-def explain_page(result: PlainData) -> Page:
-    """Make a page of an explained rulebook.
-
-    Parameters
-    ----------
-    result : PlainData
-        As ``explain --json`` writes it.
-
-    Raises
-    ------
-    UsageError
-        The plain data are no explanation.
-    """
-    rules = result.parts("rules")
-    with_data = any(rule.has("fired") for rule in rules)
-    preflight = result.part("preflight")
-    contradictions = preflight.parts("contradictions")
-    obstacle = result.text("obstacle")
-    opaque = [rule.text("id") for rule in rules if rule.text("class") == "opaque"]
+def explain_page(result: ExplainResult) -> Page:
+    """Make a page of an explained rulebook."""
+    rules = result.rules
+    with_data = any(rule.fired is not None for rule in rules)
+    preflight = result.preflight
+    contradictions = preflight.contradictions
+    obstacle = result.obstacle or ""
+    opaque = [rule.id for rule in rules if rule.kind == "opaque"]
     if contradictions or obstacle:
         verdict = Mark("The rules contradict each other" if contradictions else "Masking would stop", "bad")
     else:
         verdict = Mark(f"{number(len(rules) - len(opaque))} of {counted(len(rules), 'rule')} understood", "good")
     return Page(
-        title=file_name(result.text("rulebook")),
+        title=file_name(result.rulebook),
         kind="Edit rules explained",
         edition="internal" if with_data else "plain",
         verdict=(verdict,),
@@ -50,88 +41,87 @@ def explain_page(result: PlainData) -> Page:
             Section("ranges", "What the rules leave to each field", tuple(_ranges(preflight))),
             Section("levels", "Levels of the file", tuple(_levels(result))),
             Section("fields", "Fields of the file", tuple(_fields(result))),
-            Section("notes", "Notes", (*listed("", result.names("notes")), *_lints(rules))),
+            Section("notes", "Notes", (*listed("", result.notes), *_lints(rules))),
         ),
-        ends=(f"XPath {result.text('xpath')}. Rules were compared with each other by {preflight.text('solver')}.",),
+        ends=(f"XPath {result.version}. Rules were compared with each other by {preflight.solver}.",),
     )  # fmt: skip
 
 
-def _lead(rules: Sequence[PlainData], opaque: Sequence[str], *, with_data: bool) -> str:
+def _lead(rules: Sequence[RuleExplanation], opaque: Sequence[str], *, with_data: bool) -> str:
     classes: dict[str, int] = {}
     for rule in rules:
-        classes[rule.text("class")] = classes.get(rule.text("class"), 0) + 1
+        classes[rule.kind] = classes.get(rule.kind, 0) + 1
     kinds = ", ".join(f"{number(many)} {name}" for name, many in sorted(classes.items(), key=lambda one: -one[1]))
     left = f" Engines alone decide {', '.join(opaque)}." if opaque else ""
     data = "" if with_data else " Without data, nothing is said of how often rules fire or how they are kept."
     return f"{counted(len(rules), 'rule')}: {kinds}.{left}{data}"
 
 
-def _facts(result: PlainData, rules: Sequence[PlainData], opaque: Sequence[str]) -> list[PagePart]:
-    fields = {name for rule in rules for name in rule.names("variables")}
-    blocks = {rule.names("block") for rule in rules if rule.has("block")}
+def _facts(result: ExplainResult, rules: Sequence[RuleExplanation], opaque: Sequence[str]) -> list[PagePart]:
+    fields = {name for rule in rules for name in rule.variables}
+    blocks = {rule.block for rule in rules if rule.block is not None}
     facts = [
-        Fact("rules", number(len(rules)), f"{number(sum(rule.switch('soft') for rule in rules))} of them soft"),
+        Fact("rules", number(len(rules)), f"{number(sum(rule.soft for rule in rules))} of them soft"),
         Fact("fields", number(len(fields)), "that rules read"),
         Fact("not understood", number(len(opaque)), "decided by engines alone", "bad" if opaque else "good"),
     ]
     if blocks:
         facts.append(Fact("blocks", number(len(blocks)), "fields that rules tie together"))
-    if result.has("tested"):
-        tested = result.part("tested")
-        facts.append(Fact("rules tested", f"{tested.count('tested')} of {tested.count('rules')}", "by this file"))
+    if result.tested is not None:
+        tested = result.tested
+        facts.append(Fact("rules tested", f"{tested.tested} of {tested.rules}", "by this file"))
     return [FactRow(tuple(facts))]
 
 
-def _wrong(contradictions: Sequence[PlainData]) -> list[str]:
+def _wrong(contradictions: Sequence[Contradiction]) -> list[str]:
     return [
-        f"No record satisfies {', '.join(one.names('rules'))} together"
-        + (" unless a field is missing or holds no number." if one.switch("numbers_only") else ".")
+        f"No record satisfies {', '.join(one.rules)} together"
+        + (" unless a field is missing or holds no number." if one.numbers_only else ".")
         for one in contradictions
     ]
 
 
-def _rules(rules: Sequence[PlainData], *, with_data: bool) -> PageTable:
+def _rules(rules: Sequence[RuleExplanation], *, with_data: bool) -> PageTable:
     counts = ("fired", "failed") if with_data else ()
     rows = tuple(
         (
-            rule.text("id") + (" (soft)" if rule.switch("soft") else ""),
-            rule.text("class"),
-            mathematical(rule.text("form")) or rule.text("reason"),
-            *((_optional(rule, "fired"), _optional(rule, "failed")) if with_data else ()),
-            bare(rule.text("origin")),
+            rule.id + (" (soft)" if rule.soft else ""),
+            rule.kind,
+            mathematical(rule.form) or rule.reason,
+            *((_optional(rule.fired), _optional(rule.failed)) if with_data else ()),
+            bare(rule.origin),
         )
         for rule in rules
     )
     return PageTable("Rules", ("rule", "class", "what it says", *counts, "place"), rows, frozenset(counts))
 
 
-def _optional(rule: PlainData, key: str) -> str:
-    found = rule.optional_count(key)
+def _optional(found: int | None) -> str:
     return NOTHING if found is None else number(found)
 
 
-def _graph(result: PlainData, rules: Sequence[PlainData]) -> list[PagePart]:
+def _graph(result: ExplainResult, rules: Sequence[RuleExplanation]) -> list[PagePart]:
     """The graph: by blocks where the plan has some, else by what hangs together."""
-    reading = [rule for rule in rules if rule.names("variables")]
+    reading = [rule for rule in rules if rule.variables]
     if not reading:
         return []
-    alternatives = {one.text("rule"): len(one.parts("alternatives")) for one in result.parts("coverage")}
+    alternatives = {one.rule: len(one.alternatives) for one in result.coverage}
     drawn = {
-        rule.text("id"): GraphRule(
-            rule.text("id"),
-            rule.names("variables"),
-            max(1, alternatives.get(rule.text("id"), 1)),
-            rule.switch("soft"),
+        rule.id: GraphRule(
+            rule.id,
+            rule.variables,
+            max(1, alternatives.get(rule.id, 1)),
+            rule.soft,
         )
         for rule in reading
     }
     blocks = _planned(reading, drawn) or _hanging_together(reading, drawn)
     rows = tuple(
-        (rule.text("id"), ", ".join(rule.names("variables")), ", ".join(rule.names("block")) or NOTHING,
-         str(drawn[rule.text("id")].strata))
+        (rule.id, ", ".join(rule.variables), ", ".join(rule.block or ()) or NOTHING,
+         str(drawn[rule.id].strata))
         for rule in reading
     )  # fmt: skip
-    planned = any(rule.has("block") for rule in reading)
+    planned = any(rule.block is not None for rule in reading)
     tied = [block for block in blocks if block.masked]
     largest = max(tied, key=lambda block: len(block.rules))
     what = "of masked fields" if planned else "of rules that share fields"
@@ -157,32 +147,32 @@ def _graph(result: PlainData, rules: Sequence[PlainData]) -> list[PagePart]:
     ]
 
 
-def _planned(rules: Sequence[PlainData], drawn: dict[str, GraphRule]) -> tuple[GraphBlock, ...]:
+def _planned(rules: Sequence[RuleExplanation], drawn: dict[str, GraphRule]) -> tuple[GraphBlock, ...]:
     blocks: dict[tuple[str, ...], list[str]] = {}
     for rule in rules:
-        if rule.has("block"):
-            blocks.setdefault(rule.names("block"), []).append(rule.text("id"))
+        if rule.block is not None:
+            blocks.setdefault(rule.block, []).append(rule.id)
     if not blocks:
         return ()
     found = []
     for fields, ids in blocks.items():
         own = tuple(drawn[name] for name in ids)
         others = dict.fromkeys(name for rule in own for name in rule.fields if name not in fields)
-        aggregators = next(rule.names("candidates") for rule in rules if rule.names("block") == fields)
+        aggregators = next(rule.candidates for rule in rules if rule.block == fields)
         by = f", by {' or '.join(aggregators)}" if aggregators else ""
         found.append(GraphBlock(f"masked together{by}", (*fields, *others), own, frozenset(fields)))
-    rest = tuple(drawn[rule.text("id")] for rule in rules if not rule.has("block"))
+    rest = tuple(drawn[rule.id] for rule in rules if rule.block is None)
     if rest:
         names = dict.fromkeys(name for rule in rest for name in rule.fields)
         found.append(GraphBlock("not kept by a block: see the reasons below", tuple(names), rest, frozenset()))
     return tuple(found)
 
 
-def _hanging_together(rules: Sequence[PlainData], drawn: dict[str, GraphRule]) -> tuple[GraphBlock, ...]:
+def _hanging_together(rules: Sequence[RuleExplanation], drawn: dict[str, GraphRule]) -> tuple[GraphBlock, ...]:
     """Rules that share a field, or share one with a rule that does."""
     parts: list[tuple[set[str], list[str]]] = []
     for rule in rules:
-        fields, ids = {*rule.names("variables")}, [rule.text("id")]
+        fields, ids = {*rule.variables}, [rule.id]
         for part in [part for part in parts if part[0] & fields]:
             parts.remove(part)
             fields, ids = part[0] | fields, part[1] + ids
@@ -195,22 +185,22 @@ def _hanging_together(rules: Sequence[PlainData], drawn: dict[str, GraphRule]) -
     return tuple(found)
 
 
-def _blocks(rules: Sequence[PlainData]) -> list[PagePart]:
-    blocks: dict[tuple[str, ...], list[PlainData]] = {}
+def _blocks(rules: Sequence[RuleExplanation]) -> list[PagePart]:
+    blocks: dict[tuple[str, ...], list[RuleExplanation]] = {}
     for rule in rules:
-        if rule.has("block"):
-            blocks.setdefault(rule.names("block"), []).append(rule)
+        if rule.block is not None:
+            blocks.setdefault(rule.block, []).append(rule)
     rows = tuple(
         (
             ", ".join(fields),
-            ", ".join(rule.text("id") for rule in own),
-            ", ".join(own[0].names("candidates")) or NOTHING,
-            own[0].text("why"),
+            ", ".join(rule.id for rule in own),
+            ", ".join(own[0].candidates) or NOTHING,
+            sentence(own[0].why or ""),
         )
         for fields, own in blocks.items()
     )
     unmasked = tuple(
-        f"{rule.text('id')}: {rule.text('why')}" for rule in rules if not rule.has("block") and rule.has("why")
+        f"{rule.id}: {sentence(rule.why)}" for rule in rules if rule.block is None and rule.why is not None
     )
     columns = ("fields", "rules", "aggregators that keep them", "why")
     return [
@@ -219,12 +209,12 @@ def _blocks(rules: Sequence[PlainData]) -> list[PagePart]:
     ]  # fmt: skip
 
 
-def _strata(result: PlainData) -> list[PagePart]:
+def _strata(result: ExplainResult) -> list[PagePart]:
     """What the records do with the alternatives of each rule: records of a stratum satisfy the same ones."""
     rows = tuple(
-        (one.text("rule"), mathematical(part.text("part")), number(part.count("holds")), number(part.count("alone")))
-        for one in result.parts("coverage")
-        for part in one.parts("alternatives")
+        (one.rule, mathematical(part.part), number(part.holds), number(part.alone))
+        for one in result.coverage
+        for part in one.alternatives
     )
     if not rows:
         return []
@@ -242,80 +232,69 @@ def _strata(result: PlainData) -> list[PagePart]:
     ]
 
 
-def _preflight(preflight: PlainData) -> list[PagePart]:
+def _preflight(preflight: Preflight) -> list[PagePart]:
     redundant = [
-        f"{one.text('rule')} follows from {', '.join(one.names('by')) or 'nothing: every record satisfies it'}"
-        for one in preflight.parts("redundant")
+        f"{one.rule} follows from {', '.join(one.by) or 'nothing: every record satisfies it'}"
+        for one in preflight.redundant
     ]
     return [
         *listed("Rules that follow from others", redundant),
-        *listed("Rules that say the same", _duplicates(preflight)),
-        *listed("Alternatives that no record can satisfy", _decided(preflight, "impossible")),
-        *listed("Rules that every record satisfies", preflight.names("always")),
-        *listed("Rules that no record satisfies", preflight.names("never")),
-        *listed("Not decided", preflight.names("undecided")),
+        *listed("Rules that say the same", map(", ".join, preflight.duplicates)),
+        *listed("Alternatives that no record can satisfy", _decided(preflight.impossible)),
+        *listed("Rules that every record satisfies", preflight.always),
+        *listed("Rules that no record satisfies", preflight.never),
+        *listed("Not decided", preflight.undecided),
     ]
 
 
-def _duplicates(preflight: PlainData) -> list[str]:
-    found = preflight.content.get("duplicates") or ()
-    return [", ".join(map(str, names)) for names in found]
+def _decided(parts: Sequence[RulePart]) -> list[str]:
+    return [f"{one.part} in {one.rule}" + (f", by {', '.join(one.by)}" if one.by else "") for one in parts]
 
 
-def _decided(preflight: PlainData, key: str) -> list[str]:
-    return [
-        f"{one.text('part')} in {one.text('rule')}"
-        + (f", by {', '.join(one.names('by'))}" if one.names("by") else "")
-        for one in preflight.parts(key)
-    ]
-
-
-def _ranges(preflight: PlainData) -> list[PagePart]:
+def _ranges(preflight: Preflight) -> list[PagePart]:
     rows = []
-    for one in preflight.parts("allowed"):
-        if one.has("values"):
-            text = f"one of {', '.join(one.names('values'))}"
+    for one in preflight.allowed:
+        if one.values is not None:
+            text = f"one of {', '.join(one.values)}"
         else:
-            low = f"{one.text('low')} {'<' if one.switch('low_open') else '≤'} " if one.has("low") else ""
-            high = f" {'<' if one.switch('high_open') else '≤'} {one.text('high')}" if one.has("high") else ""
-            text = f"{low}{one.text('field')}{high}"
-        rows.append((one.text("field"), text))
+            low = f"{one.low} {'<' if one.low_open else '≤'} " if one.low is not None else ""
+            high = f" {'<' if one.high_open else '≤'} {one.high}" if one.high is not None else ""
+            text = f"{low}{one.field}{high}"
+        rows.append((one.field, text))
     return [PageTable("Ranges, where all numbers are there", ("field", "what is left"), tuple(rows))] if rows else []
 
 
-def _levels(result: PlainData) -> list[PagePart]:
+def _levels(result: ExplainResult) -> list[PagePart]:
     """Kinds of records of a nested file; results of earlier releases do not have them."""
     rows = tuple(
         (
-            one.text("level"),
-            number(one.count("records")),
-            number(one.count("least")),
-            number(one.count("most")),
-            ", ".join(one.names("fields")) or NOTHING,
+            one.level,
+            number(one.records),
+            number(one.least),
+            number(one.most),
+            ", ".join(one.fields) or NOTHING,
         )
-        for one in (result.parts("levels"))
+        for one in (result.levels)
     )
     columns = ("level", "records", "least", "most", "fields")
     caption = "Kinds of records, and how many stand at least and at most in one record of the level above"
     return [PageTable(caption, columns, rows, frozenset(columns[1:4]))] if rows else []
 
 
-def _fields(result: PlainData) -> list[PagePart]:
+def _fields(result: ExplainResult) -> list[PagePart]:
     rows = tuple(
         (
-            one.text("name"),
-            one.text("label"),
-            one.text("role") or NOTHING,
-            one.text("kind") or NOTHING,
-            ", ".join(f"{value} = {text}" if text else value for value, text in one.part("missing").items()),
+            one.name,
+            one.label,
+            one.role or NOTHING,
+            one.kind or NOTHING,
+            ", ".join(f"{value} = {text}" if text else value for value, text in one.missing.items()),
         )
-        for one in result.parts("fields")
+        for one in result.fields
     )
     columns = ("field", "label", "role", "kind", "codes for missing values")
     return [PageTable("Fields", columns, rows)] if rows else []
 
 
-def _lints(rules: Sequence[PlainData]) -> list[PagePart]:
-    return listed(
-        "Doubts about rules", [f"{rule.text('id')}: {lint}" for rule in rules for lint in rule.names("lints")]
-    )
+def _lints(rules: Sequence[RuleExplanation]) -> list[PagePart]:
+    return listed("Doubts about rules", [f"{rule.id}: {sentence(lint)}" for rule in rules for lint in rule.lints])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -16,7 +16,6 @@ from masktron.report.pages.common_parts import (
     NOTHING,
     SHOWN_RULES,
     classes_picture,
-    failures_of,
     failures_picture,
     file_name,
     listed,
@@ -25,11 +24,11 @@ from masktron.report.pages.common_parts import (
     verdict_of,
 )
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
-from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.canvas import WARN
 from masktron.report.pictures.compared import ColumnsInOrder
 from masktron.report.text import number
+from masktron.results import RecordFinding, RuleResult, ValidateResult
 
 _EXAMPLES = 3
 """Findings of each rule that a page shows."""
@@ -96,22 +95,21 @@ class FindingsSummary:
                 self.record_ids[position] = example.record_id
 
     @classmethod
-    def of(cls, findings: Iterable[PlainData], counts: dict[str, int]) -> FindingsSummary:
+    def of(cls, findings: Iterable[RecordFinding], counts: dict[str, int]) -> FindingsSummary:
         """Take the findings of a result as ``--json`` lists them, and how many there are of each rule."""
         found = cls()
         for one in findings:
-            values = one.part("values")
             example = FindingExample(
-                one.text("rule"),
-                one.text("severity"),
-                "" if one.optional_count("record") is None else str(one.count("record")),
-                one.text("record_id"),
-                str(one.count("line")),
-                values_told(dict(values.items()), dict(one.part("more").items()) if one.has("more") else {}),
-                one.text("message"),
-                one.text("member"),
+                one.rule,
+                one.severity,
+                "" if one.record is None else str(one.record),
+                one.record_id or "",
+                str(one.line),
+                values_told(one.values, one.more),
+                one.message,
+                one.member or "",
             )
-            found.add(example, (name for name, _ in values.items()))
+            found.add(example, tuple(one.values))
         found.truncated = any(found._seen[rule] < count for rule, count in counts.items())
         return found
 
@@ -149,14 +147,13 @@ class FindingsSummary:
         return np.concatenate([np.frombuffer(own, np.int64) for own in self.records.values()])
 
 
-def values_told(values: dict[str, object], more: dict[str, object] | None = None) -> str:
+def values_told(values: Mapping[str, str | tuple[str, ...] | None], more: Mapping[str, int]) -> str:
     """Return the values of a finding on one line: ``V1 = 5, V7 absent, Age = 40 | 38 (3 more)``."""
-    beyond = more or {}
     return ", ".join(
         f"{name} absent"
         if value is None
-        else f"{name} = {' | '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
-        + (f" ({beyond[name]} more)" if name in beyond else "")
+        else f"{name} = {' | '.join(value) if isinstance(value, tuple) else value}"
+        + (f" ({more[name]} more)" if name in more else "")
         for name, value in values.items()
     )
 
@@ -171,67 +168,59 @@ _FEWEST_FOR_REGIONS = 10
 """Failing records from which on it says something where in the file they stand."""
 
 
-def validate_page(result: PlainData, *, summary: FindingsSummary | None = None) -> Page:
+def validate_page(result: ValidateResult, *, summary: FindingsSummary | None = None) -> Page:
     """Make a page of a validation.
 
     Parameters
     ----------
-    result : PlainData
-        As ``validate --json`` writes it.
+    result : ValidateResult
     summary : FindingsSummary, optional
         Of all findings; that of the listed ones when not given.
-
-    Raises
-    ------
-    UsageError
-        The plain data are no validation.
     """
-    rules = result.parts("rules")
-    confidential = result.has("confidential")
+    rules = result.rules
+    confidential = not result.release_safe
     if summary is None and confidential:
-        counts = {rule.text("id"): failures_of(rule) for rule in rules}
-        summary = FindingsSummary.of(result.parts("findings"), counts)
-    valid, records = result.switch("valid"), result.count("records")
-    tested = result.part("tested")
+        counts = {rule.id: rule.violations for rule in rules}
+        summary = FindingsSummary.of(result.findings, counts)
     return Page(
-        title=file_name(result.text("data")),
+        title=file_name(result.data),
         kind="Validation against edit rules",
         edition="internal" if confidential else "plain",
-        verdict=(Mark("Valid", "good") if valid else Mark("Not valid", "bad"),),
-        lead=_lead(result, valid=valid),
+        verdict=(Mark("Valid", "good") if result.valid else Mark("Not valid", "bad"),),
+        lead=_lead(result),
         sections=(
-            Section("overview", "Overview", (*_facts(result, tested, summary), *_failing(rules))),
+            Section("overview", "Overview", (*_facts(result, summary), *_failing(rules))),
             Section(
                 "rules",
                 "Rules",
                 (*failures_picture(rules), *classes_picture(rules), rules_table(rules)),
             ),
             Section("fields", "Fields", (*_fields(summary), *_meanings(result))),
-            Section("regions", "Regions of the file", tuple(_regions(summary, records))),
+            Section("regions", "Regions of the file", tuple(_regions(summary, result.records))),
             Section("records", "Records", tuple(_records(summary))),
-            Section("notes", "Notes", tuple(listed("", result.names("notes")))),
+            Section("notes", "Notes", tuple(listed("", result.notes))),
         ),
-        ends=(f"Decided by {result.text('engine')}.",),
+        ends=(f"Decided by {result.engine}.",),
     )
 
 
-def _lead(result: PlainData, *, valid: bool) -> str:
-    violations, warnings = result.count("violations"), result.count("warnings")
+def _lead(result: ValidateResult) -> str:
+    violations, warnings = result.violations, result.warnings
     several = f"{counted(violations, 'violation')} of hard rules" if violations else "no hard rule is violated"
     soft = f", {counted(warnings, 'warning')} of soft rules" if warnings else ""
-    untested = result.part("tested").names("untested")
+    untested = result.tested.untested
     left = f" Not tested: {', '.join(untested)}." if untested else ""
-    within = " All of them are within what is allowed." if violations and valid else ""
-    return f"{counted(result.count('records'), 'record')}: {several}{soft}.{within}{left}"
+    within = " All of them are within what is allowed." if violations and result.valid else ""
+    return f"{counted(result.records, 'record')}: {several}{soft}.{within}{left}"
 
 
-def _facts(result: PlainData, tested: PlainData, summary: FindingsSummary | None) -> list[PagePart]:
-    records, violations = result.count("records"), result.count("violations")
+def _facts(result: ValidateResult, summary: FindingsSummary | None) -> list[PagePart]:
+    records, violations, tested = result.records, result.violations, result.tested
     facts = [
         Fact("records", number(records)),
-        Fact("rules tested", f"{tested.count('tested')} of {tested.count('rules')}"),
+        Fact("rules tested", f"{tested.tested} of {tested.rules}"),
         Fact("violations", number(violations), "of hard rules", "bad" if violations else "good"),
-        Fact("warnings", number(result.count("warnings")), "of soft rules, which never decide"),
+        Fact("warnings", number(result.warnings), "of soft rules, which never decide"),
     ]
     if summary is not None and records:
         failing = len(summary.failing)
@@ -242,10 +231,10 @@ def _facts(result: PlainData, tested: PlainData, summary: FindingsSummary | None
     return [FactRow(tuple(facts))]
 
 
-def _failing(rules: Sequence[PlainData]) -> list[PagePart]:
+def _failing(rules: Sequence[RuleResult]) -> list[PagePart]:
     """The rules that fail most, since a rulebook may have hundreds."""
     failing = [rule for rule in rules if verdict_of(rule).text != "holds"]
-    most = sorted(failing, key=lambda rule: -failures_of(rule))[:_SHOWN_FIRST]
+    most = sorted(failing, key=lambda rule: -rule.violations)[:_SHOWN_FIRST]
     if not failing:
         return []
     title = "Rules that do not hold"
@@ -278,15 +267,15 @@ def _partial(summary: FindingsSummary) -> str:
     return " Only the first findings of each rule are counted here." if summary.truncated else ""
 
 
-def _meanings(result: PlainData) -> list[PagePart]:
+def _meanings(result: ValidateResult) -> list[PagePart]:
     rows = tuple(
         (
-            one.text("name"),
-            one.text("label"),
-            ", ".join(f"{value} = {text}" for value, text in one.part("labels").items()),
-            ", ".join(f"{value} = {text}" if text else value for value, text in one.part("missing").items()),
+            one.name,
+            one.label,
+            ", ".join(f"{value} = {text}" for value, text in one.labels.items()),
+            ", ".join(f"{value} = {text}" if text else value for value, text in one.missing.items()),
         )
-        for one in result.parts("fields")
+        for one in result.fields
     )
     columns = ("field", "label", "values", "codes for missing values")
     return [PageTable("What the file says of its fields", columns, rows)] if rows else []

@@ -7,12 +7,11 @@ import math
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.report.sentences import key_lines, level_lines, treated_lines
+from masktron.report.sentences import key_lines, level_lines, treatment_lines
 from masktron.report.tables.cells import headed, in_short, noted, statements, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
 from masktron.results import AssessResult
-from masktron.serialised import plain_data
 
 
 def tables(result: AssessResult) -> list[RenderableType]:
@@ -28,9 +27,9 @@ def tables(result: AssessResult) -> list[RenderableType]:
     return [
         table,
         *map(plain, untold(result)),
-        *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))),
-        *map(plain, level_lines(plain_data(result.levels))),
-        *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
+        *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys))),
+        *map(plain, level_lines(result.levels)),
+        *map(plain, treatment_lines(result.treatments, result.fates)),
         *noted("note", result.notes),
         compared_told(result),
         *statements(result.verdict),
@@ -64,8 +63,8 @@ def summary(result: AssessResult) -> list[RenderableType]:
     lines = [
         *(SummaryLine(label, text) for label, _, text in (one.partition(": ") for one in in_short(told))),
         *treated_in_brief(result.treatments, result.fates),
-        *brief("keys", [] if result.keys is None else key_lines(result.keys.as_dict())),
-        *brief("levels", level_lines(plain_data(result.levels))),
+        *brief("keys", [] if result.keys is None else key_lines(result.keys)),
+        *brief("levels", level_lines(result.levels)),
         *brief("note", result.notes),
         *brief("no figure", untold(result)),
     ]

@@ -6,12 +6,11 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.problems.problem import Note
-from masktron.report.sentences import level_lines, treated_lines
+from masktron.report.sentences import level_lines, treatment_lines
 from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, statements
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, treated_in_brief
 from masktron.report.text import number, plain
 from masktron.results import CheckResult
-from masktron.serialised import plain_data
 
 OTHER_RULEBOOK = (
     "[yellow]another rulebook:[/] the one given is not that of the manifest (its SHA-256 differs), so violations may "
@@ -25,11 +24,11 @@ def tables(result: CheckResult) -> list[RenderableType]:
         *([OTHER_RULEBOOK] if result.other_rulebook else []),
         rules_table(result.rules),
         *in_short(result.figures),
-        *map(plain, level_lines(plain_data(result.levels))),
+        *map(plain, level_lines(result.levels)),
         *noted("within what is allowed", within_bounds(result)),
         *noted("[green]checked[/]", result.checked),
         *noted("[yellow]not checked[/]", result.not_checked),
-        *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
+        *map(plain, treatment_lines(result.treatments, result.fates)),
         *noted("note", result.notes),
         *noted("[red]problem[/]", result.problems),
         check_verdict(result),
@@ -77,7 +76,7 @@ def summary(result: CheckResult) -> list[RenderableType]:
         *brief("unchecked", (Note("not checked: {one}", one=one) for one in result.not_checked), "yellow"),
         *treated_in_brief(result.treatments, result.fates),
         *[SummaryLine("figures", one) for one in in_short(result.figures)],
-        *brief("levels", level_lines(plain_data(result.levels))),
+        *brief("levels", level_lines(result.levels)),
         *brief("within", (f"within what is allowed: {one}" for one in within_bounds(result))),
         *brief("checked", result.checked, "green"),
         *brief("note", result.notes),

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.sentences import fate_lines, key_lines, treatment_names
+from masktron.report.sentences import key_lines, treatment_lines
 from masktron.report.tables.cells import headed, noted, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
@@ -16,10 +16,9 @@ from masktron.results import KeysResult
 def tables(result: KeysResult) -> list[RenderableType]:
     """Figures before and after, what was done and what rules became, and what the keys tell; no value of a record."""
     parts: list[RenderableType] = [_figures(result)] if result.before else []
-    parts += map(plain, treatment_names([one.as_dict() for one in result.treatments]))
-    parts += map(plain, fate_lines([one.as_dict() for one in result.fates]))
+    parts += map(plain, treatment_lines(result.treatments, result.fates))
     told = result.keys if result.treated is None else result.treated
-    parts += [plain(one) for one in ([] if told is None else key_lines(told.as_dict()))]
+    parts += [plain(one) for one in ([] if told is None else key_lines(told))]
     parts += noted("note", result.notes)
     parts.append(f"{plain(result.data)}: {counted(result.records, 'record')}; nothing was written")
     if result.obstacle is not None:
@@ -49,7 +48,7 @@ def summary(result: KeysResult) -> list[RenderableType]:
     lines = [
         *treated_in_brief(result.treatments, result.fates),
         *stops,
-        *brief("keys", [] if told is None else key_lines(told.as_dict())),
+        *brief("keys", [] if told is None else key_lines(told)),
         *brief("note", result.notes),
         SummaryLine("records", f"{result.data}: {counted(result.records, 'record')}; nothing was written"),
     ]  # fmt: skip

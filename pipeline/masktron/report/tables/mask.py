@@ -35,7 +35,6 @@ from masktron.results import (
     MaskResult,
     RepairResult,
 )
-from masktron.serialised import plain_data
 
 
 def tables(result: MaskResult) -> list[RenderableType]:
@@ -47,7 +46,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
             f"{engine.rules} of {result.engines[0].rules}",
             number(engine.records),
             number(engine.violations),
-            plain(engine_opinion(engine.as_dict())),
+            plain(engine_opinion(engine)),
         )
     lines: list[RenderableType] = [
         *([_Masked(result.blocks)] if result.blocks else []),
@@ -78,12 +77,10 @@ def tables(result: MaskResult) -> list[RenderableType]:
     )
     if result.blocks:
         lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
-    treated = (result.treatments, result.fates, result.before, result.figures)
-    lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))]
-    told = treatment_lines(*([one.as_dict() for one in own] for own in treated))
-    lines += map(plain, told)
+    lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys))]
+    lines += map(plain, treatment_lines(result.treatments, result.fates, result.before, result.figures))
     lines += in_short(result.figures)
-    lines += map(plain, level_lines(plain_data(result.levels)))
+    lines += map(plain, level_lines(result.levels))
     lines.append("masktron assess explains each figure, and computes more")
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
@@ -91,7 +88,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
         if result.rules_file:
             lines.append(f"rules for the masked file: {plain(result.rules_file)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
-    concerns = concern_lines([one.as_dict() for one in result.concerns])
+    concerns = concern_lines(result.concerns)
     lines += [f"[yellow]look at:[/] {plain(one)}" for one in concerns]
     return [*lines, plain(result.verdict.details), *statements(result.verdict)]
 
@@ -349,8 +346,8 @@ def _told(result: MaskResult) -> Iterator[SummaryLine]:
     risks = [f"{name} {valued(known[name])}{earlier.get(name, '')}" for name in _RISK if name in known]
     if risks:
         yield SummaryLine("risk", ", ".join(risks))
-    yield from brief("keys", [] if result.keys is None else estimate_lines(result.keys.as_dict())[:1])
-    yield from brief("levels", level_lines(plain_data(result.levels)))
+    yield from brief("keys", [] if result.keys is None else estimate_lines(result.keys)[:1])
+    yield from brief("levels", level_lines(result.levels))
 
 
 def _size(change: float) -> float:
@@ -359,7 +356,7 @@ def _size(change: float) -> float:
 
 def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     """Yield what somebody has to look at first, then what is good to know."""
-    for what, remedy in concern_remedies([one.as_dict() for one in result.concerns]):
+    for what, remedy in concern_remedies(result.concerns):
         yield SummaryLine("look at", f"{what}; {remedy}", whole=False, style="yellow", cut_to=f"{remedy}: {what}")
     unasked = (f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)
     yield from brief("unjudged", unasked, "yellow")

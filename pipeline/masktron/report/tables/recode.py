@@ -10,10 +10,10 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.sentences import fate_lines
+from masktron.report.sentences import treatment_lines
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
-from masktron.results import RecodeResult
+from masktron.results import RecodeResult, RuleFate
 from masktron.toml_text import toml_text
 from masktron.translation.translated_rules import Fate
 
@@ -80,17 +80,8 @@ def _fates(result: RecodeResult) -> Iterator[str]:
     yield f"rules by the recommended recoding: {counts}"
     yield from map(
         plain,
-        fate_lines(
-            [
-                {
-                    "rule": one.id,
-                    "fate": one.fate,
-                    "reason": one.reason,
-                    "before": _short(one.old),
-                    "after": _short(one.new),
-                }
-                for one in result.rules
-            ]
+        treatment_lines(
+            (), [RuleFate(one.id, one.fate, _short(one.old), _short(one.new), one.reason, ()) for one in result.rules]
         ),
     )
 

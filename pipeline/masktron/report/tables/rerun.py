@@ -49,9 +49,8 @@ def _run_told(result: RerunResult) -> Iterator[RenderableType]:
     run = result.run
     if run is None:
         return
-    treated = (run.treatments, run.fates, run.before, run.figures)
-    yield from map(plain, treatment_lines(*([one.as_dict() for one in own] for own in treated)))
-    for one in concern_lines([one.as_dict() for one in result.concerns]):
+    yield from map(plain, treatment_lines(run.treatments, run.fates, run.before, run.figures))
+    for one in concern_lines(result.concerns):
         yield f"[yellow]look at:[/] {plain(one)}"
     yield plain(run.verdict.details)
     yield from statements(run.verdict)

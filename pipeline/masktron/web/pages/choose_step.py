@@ -167,7 +167,7 @@ def _name(one: Mapping[str, Any]) -> str:
 
 def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     """Return the settings that treat keys as a candidate does, where they do not do so already."""
-    wanted = KeyTreatment.from_dict(one)
+    wanted = TuneCandidate.from_dict(one).treatment
     if wanted == KeyTreatment.of(config):
         return {}
     keys = {**config.keys, "k": wanted.key_k} if config.keys and wanted.key_k is not None else None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from masktron.report.sentences import estimate_lines
+from masktron.results import KeyRisk
+from masktron.serialised import read_plain
 from masktron.web.pages.step_runs import given_rules, is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run
@@ -119,7 +121,7 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
             "untrue": any(one["drawn"] for one in _treatments(result)),
             "figures": figures_beside(before or figures, figures if before else []),
             "both": bool(before),
-            "estimates": [] if keys is None else estimate_lines(keys),
+            "estimates": [] if keys is None else estimate_lines(read_plain(KeyRisk, keys, "keys")),
             "contributions": contributions(keys),
             "fates": fates_told(result.get("fates", [])),
             "rules_file": result.get("rules_file", ""),
@@ -151,7 +153,7 @@ def tried(result: Mapping[str, Any]) -> dict[str, Any]:
         "records": result["records"],
         "known": keys,
         "below": [] if keys is None else _below(keys, treated),
-        "estimates": [] if keys is None else estimate_lines(keys if treated is None else treated),
+        "estimates": [] if keys is None else estimate_lines(read_plain(KeyRisk, treated or keys, "keys")),
         "contributions": contributions(keys),
         "fields": [
             {

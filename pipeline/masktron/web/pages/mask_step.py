@@ -14,8 +14,10 @@ from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.sentences import engine_opinion
-from masktron.results.tune import KeyTreatment
+from masktron.results import EngineResult
+from masktron.results.tune import TuneCandidate
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
+from masktron.serialised import read_plain
 from masktron.setting_values import Param
 from masktron.sources.known_formats import known_formats, suffixes_of
 from masktron.web.pages.choose_step import chosen_candidate
@@ -113,7 +115,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
         "result": result,
         "figures": [] if result is None else _figures(result, config),
-        "opinion": engine_opinion,
+        "opinion": lambda one: engine_opinion(read_plain(EngineResult, one, "engines")),
         "concerns": [] if result is None else result.get("concerns", []),
         "verdict": verdict_of(result),
         "level_columns": LEVEL_COLUMNS,
@@ -225,7 +227,7 @@ def _on_map(tried: Mapping[str, Any] | None, name: str, unit: str) -> str:
     value = None if tried is None else tried["figures"].get(name)
     if tried is None or value is None:
         return ""
-    draws = tried["draws"] or KeyTreatment.from_dict(tried).draws
+    draws = tried["draws"] or TuneCandidate.from_dict(tried).treatment.draws
     return f"; on the map of Choose {f'{value:.3g} {unit}'.strip()}{', by other draws' if draws else ''}"
 
 
