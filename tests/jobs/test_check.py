@@ -316,6 +316,18 @@ def test_exceptions_of_a_manifest_do_not_reach_another_rulebook(tmp_path: Path) 
     assert not result.complies
 
 
+def test_a_manifest_lets_go_of_no_rule_that_its_settings_do_not_name(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", numbers())
+    rules = write_rules(tmp_path / "r.sch", "A + B = T", "A > 5000")
+    masktron.mask(data, rules, tmp_path / "m.xml", k=4, allow=("R2",))
+    manifest = tmp_path / "m.manifest.json"
+    content = json.loads(manifest.read_text())
+    content["config"]["allow"] = []
+    manifest.write_text(json.dumps(content))
+    result = masktron.check(tmp_path / "m.xml", rules, manifest=manifest)
+    assert (result.violations, result.complies) == (40, False)
+
+
 def test_a_masked_field_without_any_value_left_is_no_problem(tmp_path: Path) -> None:
     rows = [{**row, "Rare": 7 if at == 0 else None} for at, row in enumerate(numbers())]
     data = write_data(tmp_path / "d.xml", rows)

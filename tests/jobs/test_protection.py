@@ -136,6 +136,9 @@ def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved(
         "moved them"
     )
     assert says(ValuesExchanged(), pair_of(before, moved), settled={"V0": 90.0}) == []
+    declared = Declared("made", ValuesExchanged(), drawn=("V0", "V1"), settled={"V0": 1e9})
+    (silent,) = check_pair(declared, pair_of(before, moved)).not_checked
+    assert sentence(silent).startswith("values of V0: settling moved these fields by as much as they vary")
     less = after.copy()
     less[0, 1] = np.nan
     (problem,) = says(ValuesExchanged(), pair_of(before, less))

@@ -114,7 +114,7 @@ class JudgedRelease(Findings):
             if gone := self._removed_of(edit):
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: reads {', '.join(gone)}, removed by masking")
-            elif name in self.allowed:
+            elif name in self.allowed and (edit.check.soft or (self.described and name in self.described.let_go)):
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: let go when the file was masked")
                 self.let_go += [] if edit.check.soft else [name]

@@ -26,7 +26,7 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.record_layout import Shape
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
-from masktron.verify import groups, method_contract, records
+from masktron.verify import groups, masked_values, method_contract, records
 from masktron.verify.declared_steps import left_by_steps, verify_steps
 from masktron.verify.findings import Findings
 from masktron.verify.pairing import Stated, rows_of
@@ -139,6 +139,7 @@ def _verified_steps(
         left = left_by_steps(release.described.treatments, before, data, release.rows)
         release = replace(release, before=left)
         found.add(records.verify(release, left))
+        found.add(masked_values.verify(release, left))
     found.problems += _other_contract(described)
     found.add(method_contract.verify(release))
     if isinstance(source, WideSource):

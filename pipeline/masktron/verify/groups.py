@@ -46,6 +46,12 @@ def verify(release: Release) -> tuple[Findings, int | None]:
     if smallest < described.k:
         found.problems.append(f"the smallest group has {counted(smallest, 'record')}, fewer than k = {described.k}")
     found.checked.append(f"group sizes of {counted(len(blocks), 'block')}, against k = {described.k}")
+    alike = combinations_of([data.columns[name].numbered() for block in blocks for name in block], len(data))
+    if (fewest := int(np.bincount(alike).min())) < (described.whole_record_k or 0):
+        found.problems.append(
+            f"the values of all masked fields are those of {counted(fewest, 'record')} alone, and the manifest says "
+            f"that at least {described.whole_record_k} share them"
+        )
     return found, smallest
 
 

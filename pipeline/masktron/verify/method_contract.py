@@ -458,7 +458,7 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
 
 def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
     """A field holds the values of the original as often as before, but for what settling moved."""
-    proved = 0
+    proved, silent = 0, []
     for name, before in pair.original.items():
         own, now = before.values[before.present], pair.masked[name].values[pair.masked[name].present]
         if not before.numeric or np.isnan(now).any() or len(own) != len(now):
@@ -475,9 +475,15 @@ def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
                     field=Field(name),
                 )
             )
+        elif most > 0 and most**2 >= float(np.square((own - own.mean()) / scale).sum()):
+            silent.append(name)
+            continue
         proved += 1
     if proved:
         found.checked.append(f"values of {counted(proved, 'field')}, in order, against what settling moved")
+    if silent:
+        said = "values of {fields}: settling moved these fields by as much as they vary, so that nothing is proved"
+        found.not_checked.append(Note(said, fields=fields(silent)))
 
 
 def noise_of(

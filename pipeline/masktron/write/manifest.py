@@ -125,6 +125,8 @@ class DescribedRelease:
         Fields that were masked: each stands in one block.
     allowed : tuple of str
         Rules that the file may break.
+    let_go : frozenset of str
+        Of these, those that the settings name; the others may be broken if they are soft.
     excluded : tuple of int
         Positions (from 0) of the original records that were left out.
     order : ndarray of intp, shape (n,), or None
@@ -170,6 +172,8 @@ class DescribedRelease:
         That of masktron which wrote it.
     nested : NestedRelease
         How the units of a nested file were read.
+    whole_record_k : int or None
+        At least so many records share all masked values; None of nested files.
     telling_apart : tuple of str
         What told records apart when the file was masked. Former manifests name nothing.
     """
@@ -208,7 +212,9 @@ class DescribedRelease:
     version: str = ""
     nested: NestedRelease = field(default_factory=NestedRelease)
     relations: tuple[Linear, ...] = ()
+    whole_record_k: int | None = None
     telling_apart: tuple[str, ...] = ()
+    let_go: frozenset[str] = frozenset()
 
     @property
     def key_k(self) -> int | None:
@@ -359,6 +365,7 @@ class _Result:
     fates: tuple[RuleFate, ...] = ()
     concerns: tuple[_Concern, ...] | None = None
     original_order: Any = None
+    whole_record_k: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +433,12 @@ def _described(content: _Content) -> DescribedRelease:
     asking = content.repeat.settings if nested and treatments else content.config  # by level, as treatments are
     require_asked_for(treatments, asking, nested=nested)
     _require_same_settings(content, config, roles)
+    if not masked and not treatments:
+        raise ValueError("it has no masked field, and its 'treatments' are empty")
+    if excluded and "exclude" not in (content.config.get("invalid", "exclude"), content.config.get("rare_units")):
+        raise ValueError(
+            "it leaves out records, and neither 'invalid' nor 'rare_units' of its 'config' asks for that"
+        )
     return DescribedRelease(
         output=content.output.sha256,
         original=content.original.sha256,
@@ -437,6 +450,7 @@ def _described(content: _Content) -> DescribedRelease:
         kept=tuple(name for name, role in roles.items() if role in _KEPT),
         masked=masked,
         allowed=result.allowed,
+        let_go=frozenset(result.allowed).intersection(content.config.get("allow", result.allowed)),
         excluded=excluded,
         order=None if content.order is None else _permutation(content.order),
         numeric=tuple(one.name for one in plan.fields if one.numeric and one.role == "confidential"),
@@ -463,6 +477,7 @@ def _described(content: _Content) -> DescribedRelease:
         version=content.versions.get("masktron", ""),
         nested=NestedRelease.from_plain(content.nested) if nested else NestedRelease(),
         relations=tuple(map(_relation, plan.relations)),
+        whole_record_k=None if nested else result.whole_record_k,
         telling_apart=telling_apart(
             ((one.kind, one.says) for one in result.concerns), original_order=result.original_order is True
         )
