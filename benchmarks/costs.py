@@ -22,10 +22,10 @@ _MOST = 60
 _RUN = """
 import sys, time
 from pathlib import Path
-from masktron.config import ReadOptions
-from masktron.jobs.validate import run_validate
+from masktron.config import Config
+from masktron.jobs.validate import ValidateRequest, run_validate
 began = time.process_time()
-run_validate(Path(sys.argv[1]), Path(sys.argv[2]), reading=ReadOptions(record="R"))
+run_validate(Path(sys.argv[1]), ValidateRequest(Path(sys.argv[2]), config=Config(record="R")))
 print(time.process_time() - began)
 """
 ACROSS = {

@@ -197,6 +197,7 @@ def stages(path: Path, rules: Path, out: Path) -> dict[str, object]:
     """What each stage of `mask` takes: from its first word to the first of the next, with some that run together."""
     from masktron.config import Config  # noqa: PLC0415
     from masktron.jobs.mask import run_mask  # noqa: PLC0415
+    from masktron.jobs.run_places import MaskRequest  # noqa: PLC0415
 
     heard: list[tuple[float, str]] = []
     lock = threading.Lock()
@@ -207,7 +208,7 @@ def stages(path: Path, rules: Path, out: Path) -> dict[str, object]:
                 heard.append((time.perf_counter(), stage))
 
     start = time.perf_counter()
-    run_mask(path, rules, out, config=Config(k=5), progress=progress)
+    run_mask(MaskRequest(path, rules, out, config=Config(k=5)), progress=progress)
     end = time.perf_counter()
     begins = [start, *(at for at, _ in heard), end]
     names = ["survey, reading", *(name.replace(path.name, "the original") for _, name in heard)]

@@ -36,6 +36,7 @@ from masktron.judge.tiered import evaluate
 from masktron.jobs import written
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Revalidation
+from masktron.jobs.run_places import MaskRequest
 
 class NoEngine:
     def __init__(self, source, job, *, original, **_): self.asked = source, job.rulebook, original
@@ -45,7 +46,7 @@ class NoEngine:
 
 written.Asking = NoEngine
 data, rules, out = map(Path, sys.argv[1:])
-run_mask(data, rules, out, config=Config(k=5))
+run_mask(MaskRequest(data, rules, out, config=Config(k=5)))
 """
 
 

@@ -25,9 +25,10 @@ from masktron.errors import DocumentError, InfeasibleError, ResourceError, Usage
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
 from masktron.executor.which import Serial
 from masktron.jobs import in_units
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.jobs.mask import run_mask
 from masktron.jobs.rerun.repeating import run_rerun
+from masktron.jobs.run_places import MaskRequest
 from masktron.progress import Told, untold
 from refusals import refused
 from unit_runs import KEY, Files, KilledError, killed_after, mask, sums, unit_config
@@ -65,7 +66,7 @@ def test_a_file_in_units_keeps_its_promise(given: Files) -> None:
     manifest = json.loads(out.with_name("m.manifest.json").read_text())
     assert manifest["config"]["unit_records"] == 70
     assert manifest["repeat"]["settings"]["unit_records"] == 70
-    assert run_check(out, given[1], manifest=out.with_name("m.manifest.json")).complies
+    assert run_check(CheckRequest(out, given[1], manifest=out.with_name("m.manifest.json"))).complies
 
 
 def test_a_run_goes_on_to_the_same_bytes(given: Files, killed: Path) -> None:
@@ -80,7 +81,10 @@ def test_a_run_goes_on_to_the_same_bytes(given: Files, killed: Path) -> None:
 def test_what_a_killed_run_has_left_is_removed_by_the_next_one(given: Files, killed: Path) -> None:
     told: list[str] = []
     data, rules = given
-    run_mask(data, rules, data.parent / "m.xml", config=unit_config(), progress=lambda what, _: told.append(what))
+    run_mask(
+        MaskRequest(data, rules, data.parent / "m.xml", config=unit_config()),
+        progress=lambda what, _: told.append(what),
+    )
     assert [what for what in told if "finished parts" in what and "7" in what]
     assert not killed.exists()
 
@@ -138,7 +142,7 @@ def test_units_of_one_category_are_masked(tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
     for size in (100, None):
         config = unit_config(nominal=("C",), group_size_vars=1, unit_records=size)
-        result = run_mask(data, rules, tmp_path / f"{size}.xml", config=config)
+        result = run_mask(MaskRequest(data, rules, tmp_path / f"{size}.xml", config=config))
         assert result.valid
         assert result.min_group >= 3
 
@@ -228,9 +232,11 @@ def test_a_run_on_all_records_at_once_says_what_there_was(
     out = data.parent / "m.xml"
     with monkeypatch.context() as patch, pytest.raises(ResourceError):
         patch.setattr("masktron.masking.run.keep_totals", _gone)
-        run_mask(data, rules, out, config=unit_config(unit_records=0))
+        run_mask(MaskRequest(data, rules, out, config=unit_config(unit_records=0)))
     assert killed.exists(), "nothing is written yet"
-    run_mask(data, rules, out, config=unit_config(unit_records=0), progress=lambda what, _: told.append(what))
+    run_mask(
+        MaskRequest(data, rules, out, config=unit_config(unit_records=0)), progress=lambda what, _: told.append(what)
+    )
     assert [what for what in told if "7 finished parts" in what and "go when m.xml is written" in what]
     assert not killed.exists()
 
@@ -292,7 +298,7 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int
     # with so little memory there are units of 128 records where nobody says how many
     again = Config(k=3, secret=manifest, workers=1, memory=400_000_000)  # type: ignore[arg-type]
     assert again.unit_records == (size or 0)
-    run_mask(*given, folder / "again.xml", config=again)
+    run_mask(MaskRequest(*given, folder / "again.xml", config=again))
     assert (folder / "again.xml").read_bytes() == (folder / "m.xml").read_bytes()
     assert replace(again, unit_records=90).unit_records == 90
     assert Config(k=50, secret=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]

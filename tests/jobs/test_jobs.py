@@ -21,6 +21,7 @@ from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.kernels import linkage as kernel_linkage
 from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
 from masktron.kernels.linkage_search import credit_links
@@ -150,12 +151,12 @@ def test_linking_through_a_tree_changes_no_figure_and_who_waits_for_the_compiler
 ) -> None:
     data, rules, out = made
     config, stages = Config(k=5, roles={"NAME": Role.IDENTIFIER}), list[str]()
-    few = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
+    few = run_mask(MaskRequest(data, rules, out, config=config), progress=lambda stage, _: stages.append(stage))
     assert not [stage for stage in stages if stage.startswith("compiling")]
     (out.parent / "masked.manifest.json").unlink()  # it would be kept as that of an earlier release, and told
     monkeypatch.setattr(import_module("masktron.measures.linkage"), "TREE_FROM", 1)
     monkeypatch.setattr("masktron.kernels.compiling.is_compiled", lambda _: False)
-    many = run_mask(data, rules, out, config=config, progress=lambda stage, _: stages.append(stage))
+    many = run_mask(MaskRequest(data, rules, out, config=config), progress=lambda stage, _: stages.append(stage))
     assert ("compiling, once" if kernels_kept() else "compiling, in each run") in "".join(stages)
     assert few.as_dict() == many.as_dict()
     assert 0 < few.linkage < 100

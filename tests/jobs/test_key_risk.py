@@ -18,7 +18,7 @@ from masktron.errors import OutsideLimitsError, UsageError
 from masktron.figures import FIGURES, figure_of
 from masktron.jobs import assess as assess_job
 from masktron.jobs import mask_result
-from masktron.jobs.assess import run_assess
+from masktron.jobs.assess import AssessRequest, run_assess
 from masktron.measures.keys import individual_risk, key_frequencies, log_linear_risk
 from masktron.report.protection import EVIDENCE
 from masktron.report.sentences import estimate_lines
@@ -102,7 +102,9 @@ def test_the_result_has_its_schema_and_its_page(
 ) -> None:
     out, result = masked
     conforms(result.as_dict(), "mask")
-    again = run_assess(out, files[0], manifest=out.with_name("m.manifest.json"), html=tmp_path / "a.html")
+    again = run_assess(
+        AssessRequest(out, files[0], manifest=out.with_name("m.manifest.json"), html=tmp_path / "a.html")
+    )
     conforms(again.as_dict(), "assess")
     assert again.keys == result.keys
     assert "Records that few are like, by their keys" in (tmp_path / "a.html").read_text()
@@ -205,7 +207,7 @@ def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Pa
     data, rules = fine
     page, out = tmp_path / "m.html", tmp_path / "m.xml"
     result = masktron.mask(data, rules, out, **FINE)
-    run_assess(out, data, manifest=tmp_path / "m.manifest.json", html=page)
+    run_assess(AssessRequest(out, data, manifest=tmp_path / "m.manifest.json", html=page))
     keys = result.keys
     assert keys is not None and keys.model_expected is not None and keys.model_uniques is not None
     by_weights, by_model = 100 * keys.expected / 240, 100 * keys.model_expected / 240

@@ -22,6 +22,7 @@ from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.revalidate import Asking
+from masktron.jobs.run_places import MaskRequest
 from masktron.judge import exact
 from masktron.judge.columns.items import Outcome
 from masktron.judge.columns.program import compile_program
@@ -230,7 +231,7 @@ def test_columns_decide_on_large_files_and_engines_read_every_record(
     rules, out = write_rules(tmp_path / "rules.sch", "A + B = T", binding=binding), tmp_path / "masked.xml"
     said: list[tuple[str, int]] = []
     config = Config(k=4, roles={"Id": Role.RECORD_ID})
-    engines = run_mask(data, rules, out, config=config, progress=lambda *told: said.append(told)).engines
+    engines = run_mask(MaskRequest(data, rules, out, config=config), progress=lambda *told: said.append(told)).engines
     names = ["libxml2"] * (not binding) + ["SaxonC-HE"]
     assert [one.engine.split()[0] for one in engines] == ["masktron's", *names]
     assert all(one.agrees and one.records == 40 for one in engines)

@@ -18,8 +18,9 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.jobs import check as check_module
 from masktron.jobs import column_memory, sharing
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import flatness
 from refusals import refused
@@ -57,7 +58,7 @@ def given_to(monkeypatch: pytest.MonkeyPatch, executor: CarryingExecutor | None)
 
 def masked(pair: tuple[Path, Path], out: Path) -> tuple[bytes, bytes, dict[str, Any]]:
     config = Config(k=3, secret=KEY, roles={"Id": "untouched"}, invalid="exclude", order="keep")  # type: ignore[arg-type]
-    result = run_mask(*pair, out, config=config)
+    result = run_mask(MaskRequest(*pair, out, config=config))
     return out.read_bytes(), out.with_name("m.manifest.json").read_bytes(), result.as_dict()
 
 
@@ -83,7 +84,7 @@ def test_what_is_masked_and_checked_is_the_same(
     spoilt.write_text(f"{text[:at]}<T>1{text[at + 3 :]}")
     for own in (None, executor):
         given_to(monkeypatch, own)
-        said.append(run_check(spoilt, pair[1], original=pair[0], manifest=manifest).as_dict())
+        said.append(run_check(CheckRequest(spoilt, pair[1], original=pair[0], manifest=manifest)).as_dict())
     assert said[0] == said[1]
     assert said[0]["violations"] == 1
     assert stages.keys() == {"judging spoilt.xml", "asking engines about spoilt.xml"}
@@ -122,7 +123,7 @@ def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
         for own in (None, executor):
             given_to(monkeypatch, own)
             executor.stages.clear()
-            found.append(run_check(data, pair[1]).as_dict())
+            found.append(run_check(CheckRequest(data, pair[1])).as_dict())
             in_slices = own is not None and share == 1 << 60
             assert (executor.stages.get("judging d.csv", 0) > 1) == in_slices
     assert found[0] == found[1] == found[2] == found[3]
@@ -139,7 +140,7 @@ def test_what_an_engine_counts_otherwise_is_named_by_the_same_record(
     said = []
     for own in (None, executor):
         given_to(monkeypatch, own)
-        said.append(run_check(data, rules, max_failures={}).as_dict())
+        said.append(run_check(CheckRequest(data, rules)).as_dict())
     assert said[0] == said[1]
     assert executor.stages
 

@@ -15,7 +15,7 @@ from masktron import memory
 from masktron.config import Role
 from masktron.errors import UsageError
 from masktron.executor.run_parts import parts_folder
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.results import MaskResult
 from refusals import refused
 from unit_runs import Files, killed_after, sums
@@ -56,7 +56,7 @@ def test_treated_keys_are_the_same_in_units_whoever_masks_them(given: Files, tre
     mask(given, "two.xml", workers=2, **treatment)
     assert written(given, "one.xml") == written(given, "two.xml")
     manifest = given[0].parent / "one.manifest.json"
-    checked = run_check(given[0].parent / "one.xml", given[1], manifest=manifest, original=given[0])
+    checked = run_check(CheckRequest(given[0].parent / "one.xml", given[1], manifest=manifest, original=given[0]))
     assert checked.complies, checked.problems
 
 

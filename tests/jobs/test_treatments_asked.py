@@ -16,6 +16,7 @@ from masktron.config import Role, config_from
 from masktron.errors import RefusalFacts, UsageError, ViolationError
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search.asked import tune_settings_from
 from masktron.jobs.search.bench import secret_of_run
 from masktron.jobs.search.grid import settings_of
@@ -277,7 +278,7 @@ def test_tune_treats_keys_of_a_nested_file_as_mask_does(
     tried = run_tune(*nested, config=config, asked=asked).candidates[-1]
     assert tried.state == "measured", tried.reasons
     same = replace(settings_of(tried, config), secret=secret_of_run(0))
-    masked = run_mask(*nested, tmp_path / "m.xml", config=same)
+    masked = run_mask(MaskRequest(*nested, tmp_path / "m.xml", config=same))
     assert {one.kind for one in masked.treatments} == kinds
     figures = {one.name: one.value for one in masked.figures}
     assert figures.items() >= {"key_k": tried.figures["key_k"], "linkage": tried.figures["linkage"]}.items()

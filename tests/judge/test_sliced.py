@@ -25,7 +25,7 @@ from examples import FULL, examples, parts
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.which import Serial, executor_of
-from masktron.jobs.validate import run_validate
+from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.judge import tiered
 from masktron.judge.findings import Finding, Shown
 from masktron.judge.request import EvaluationRequest
@@ -172,7 +172,7 @@ def reports(folder: Path, data: Path, rules: Path, executor: Any, limit: int | N
     """Return every report of a run by its format, without the time of the run."""
     folder.mkdir(exist_ok=True)
     outputs = Outputs({name: folder / name for name in WRITTEN}, limit)
-    run_validate(data, rules, outputs=outputs, limit=limit, executor=executor)
+    run_validate(data, ValidateRequest(rules, outputs=outputs, limit=limit), executor=executor)
     found = {name: (folder / name).read_bytes() for name in WRITTEN}
     return {name: re.sub(rb' (?:timestamp|time)="[^"]*"', b"", text) for name, text in found.items()}
 
@@ -254,10 +254,10 @@ def test_a_doubt_that_one_slice_alone_has_is_no_doubt(tmp_path: Path, rules: Pat
     executor = Travelling()
     data.write_text(f"A;B;C;{LONG}\n{''.join(rows)}")
     with refused(DocumentError, "unclear-numbers"):
-        run_validate(data, rules, executor=executor)
+        run_validate(data, ValidateRequest(rules), executor=executor)
     assert len(executor.slices) > 2
     data.write_text(f"A;B;C;{LONG}\n{''.join(rows)}1;2;x;y\n")
-    assert run_validate(data, rules, executor=executor).records == len(rows) + 1
+    assert run_validate(data, ValidateRequest(rules), executor=executor).records == len(rows) + 1
 
 
 def test_a_file_that_changes_is_refused(folder: Path, rules: Path, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_file_that_changes_is_refused(folder: Path, rules: Path, tmp_path: Pat
         data = tmp_path / f"data.{name}"
         data.write_bytes(path.read_bytes())
         with pytest.raises(DocumentError, match="changed"):
-            run_validate(data, rules, executor=Changing())
+            run_validate(data, ValidateRequest(rules), executor=Changing())
 
 
 def test_a_rule_that_no_engine_takes_is_refused_before_anything_is_done(folder: Path, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_rule_that_no_engine_takes_is_refused_before_anything_is_done(folder: 
     )
     executor = Travelling()
     with pytest.raises(RulebookError):
-        run_validate(large(folder)["xml"], path, executor=executor)
+        run_validate(large(folder)["xml"], ValidateRequest(path), executor=executor)
     assert executor.slices == []
 
 

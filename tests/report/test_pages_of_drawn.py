@@ -11,7 +11,7 @@ import pytest
 from lxml import html
 
 import masktron
-from masktron.jobs.assess import run_assess
+from masktron.jobs.assess import AssessRequest, run_assess
 from masktron.report.pages.common_parts import position_parts
 from masktron.report.pages.compared_parts import distribution_parts
 from masktron.report.pages.page import PagePicture, PictureRow
@@ -107,7 +107,7 @@ def test_records_that_drew_the_same_are_shown_as_no_group(case: Case, method: st
         case.at(method, ".manifest.json"),
         case.folder / "assess.html",
     )
-    run_assess(case.at(method, ".csv"), data, manifest=manifest, measures=("linkage",), html=written)
+    run_assess(AssessRequest(case.at(method, ".csv"), data, manifest=manifest, measures=("linkage",), html=written))
     assert "Records that share their values" not in facts(html.fromstring(written.read_text()))
 
 

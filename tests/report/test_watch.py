@@ -17,6 +17,7 @@ from rich.progress import Progress, TextColumn
 from cli_runner import numbers, write_data, write_rules
 from masktron.config import Config
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.progress import expect, no_progress, told_as
 from masktron.report.watch import QUICK, Lines, Watch, _Count, figures, lines, seconds_left, watch
 
@@ -198,7 +199,7 @@ def test_every_stage_of_mask_says_what_it_does(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", numbers(40))
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
     heard = Heard()
-    result = run_mask(data, rules, tmp_path / "out.xml", config=Config(k=4), progress=heard)
+    result = run_mask(MaskRequest(data, rules, tmp_path / "out.xml", config=Config(k=4)), progress=heard)
     block = "masking A, B, T"
     figures = len(result.figures)
     assert heard.sizes[block] == (result.blocks[0].groups, "groups")
@@ -209,7 +210,8 @@ def test_every_stage_of_mask_says_what_it_does(tmp_path: Path) -> None:
         assert heard.done[stage] == heard.sizes[stage][0]
     drawn = Heard()
     run_mask(
-        data, rules, tmp_path / "drawn.xml", config=Config(method="noise"), progress=drawn, manifest=tmp_path / "m"
+        MaskRequest(data, rules, tmp_path / "drawn.xml", config=Config(method="noise"), manifest=tmp_path / "m"),
+        progress=drawn,
     )
     assert drawn.sizes[block] == (40, "records")
     assert drawn.done[block] == 40

@@ -21,6 +21,7 @@ from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs import column_memory, in_units
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.sources.xml import wellformed, writer
 
 AMPLE = 64 << 20
@@ -71,7 +72,7 @@ def run(folder: Path, place: Path, config: Config, *, resume: bool = False) -> d
     """Mask, and say what came of it."""
     out = place / "m.xml"
     try:
-        run_mask(folder / "d.xml", folder / "r.sch", out, config=replace(config), resume=resume)
+        run_mask(MaskRequest(folder / "d.xml", folder / "r.sch", out, config=replace(config), resume=resume))
     except MasktronError as error:
         return {"error": type(error).__name__, "code": int(error.exit_code), "what": error.what, "hint": error.hint}
     return {"error": None, "hint": "", "sha256": hashlib.sha256(out.read_bytes()).hexdigest()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import masktron
 from made_up_map import crowded_map, made_up_map
-from masktron.jobs.assess import run_assess
+from masktron.jobs.assess import AssessRequest, run_assess
 from masktron.report.pages.html import html_of
 from masktron.report.rendering import page_of, result_from
 from masktron.results import JobResult
@@ -43,7 +43,11 @@ def made_pages(folder: Path) -> dict[str, Path]:
     for kind, result in results.items():
         pages[kind].write_text(html_of(page_of(result)), encoding="utf-8")
     (folder / "validate.json").write_text(json.dumps(results["validate"].as_dict()), encoding="utf-8")
-    run_assess(masked, file.data, manifest=manifest, measures=("linkage", "information_loss"), html=pages["assess"])
+    run_assess(
+        AssessRequest(
+            masked, file.data, manifest=manifest, measures=("linkage", "information_loss"), html=pages["assess"]
+        )
+    )
     masktron.write_report(manifest, html=pages["mask"], html_public=pages["public"])
     pages["crowded"] = folder / "crowded.html"
     for kind, tried in (("tune", made_up_map()), ("crowded", crowded_map())):

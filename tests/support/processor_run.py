@@ -23,6 +23,7 @@ from masktron import methods
 from masktron.config import Config, Role
 from masktron.errors import MasktronError
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 
 KEY = hashlib.sha256(b"processors").digest()
 OTHERS: dict[str, tuple[dict[str, object], ...]] = {
@@ -76,7 +77,7 @@ def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, b
             numeric=NUMERIC,
         )
         try:
-            run_mask(data, rules, out, config=config)
+            run_mask(MaskRequest(data, rules, out, config=config))
             yield method.name, out.read_bytes()
         except MasktronError as refused:
             yield method.name, str(refused).encode()
@@ -107,7 +108,7 @@ def treated_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, 
         weight = treatment.pop("weight", None)
         roles = {**marked, "N": Role.UNTOUCHED, "W": Role.UNTOUCHED if weight is None else Role.WEIGHT}
         config = Config(roles=roles, k=3, secret=KEY, order="keep", **treatment)
-        done = run_mask(data, rules, out, config=config)
+        done = run_mask(MaskRequest(data, rules, out, config=config))
         if not done.treatments:
             raise ValueError(f"{name}: no key was treated")
         yield name, out.read_bytes()

@@ -15,6 +15,7 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config
 from masktron.executor.run_parts import RunPart, RunParts
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.results import MaskResult
 
 KEY = bytes(range(32))
@@ -53,7 +54,7 @@ def unit_config(**others: Any) -> Config:
 def mask(given: Files, out: str = "m.xml", *, resume: bool = False, **others: Any) -> MaskResult:
     """Mask a file in units, beside it."""
     data, rules = given
-    return run_mask(data, rules, data.parent / out, config=unit_config(**others), resume=resume)
+    return run_mask(MaskRequest(data, rules, data.parent / out, config=unit_config(**others), resume=resume))
 
 
 @contextmanager

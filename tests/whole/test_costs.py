@@ -13,13 +13,14 @@ from cost_shapes import FILES, RULES, records
 from examples import parts
 from masktron.classify import classify, forms
 from masktron.classify.forms import PER_CHECK, Effort, TooManyDisjunctsError
-from masktron.config import Config, ReadOptions
+from masktron.config import Config
 from masktron.jobs import common
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.jobs.common import size_notes
 from masktron.jobs.job import open_job
 from masktron.jobs.mask import run_mask
-from masktron.jobs.validate import run_validate
+from masktron.jobs.run_places import MaskRequest
+from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.judge.exact import evaluate
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.shortcuts import looks_through
@@ -143,7 +144,7 @@ def test_rules_across_records_are_looked_up_in_files_of_any_shape(shape: str, tm
         '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern>'
         f'<rule context="R">{checks}</rule></pattern></schema>'
     )
-    result = run_validate(data, rules, reading=ReadOptions(record="R"))
+    result = run_validate(data, ValidateRequest(rules, config=Config(record="R")))
     assert [(rule.fired, rule.failed) for rule in result.rules] == [(1500, 0)] * len(SPELLINGS)
     assert not any(looks_through(parsed(test.replace("&gt;", ">")), saxon=False) for test in SPELLINGS.values())
 
@@ -196,9 +197,10 @@ def test_mask_and_check_say_what_grows_with_the_square(tmp_path: Path, monkeypat
     rules.write_text(SQUARE)
     said: list[str] = []
     masked = run_mask(
-        data, rules, out, config=Config(k=3, nominal=("B",)), progress=lambda stage, _: said.append(stage)
+        MaskRequest(data, rules, out, config=Config(k=3, nominal=("B",))),
+        progress=lambda stage, _: said.append(stage),
     )
-    checked = run_check(out, rules, progress=lambda stage, _: said.append(stage))
+    checked = run_check(CheckRequest(out, rules), progress=lambda stage, _: said.append(stage))
     for notes in (masked.notes, checked.notes):
         slow = "slow: looks through the whole file for each of some 40 records"
         assert sum(sentence(note).startswith(slow) for note in notes) == 1

@@ -21,6 +21,7 @@ from masktron.config import Config
 from masktron.errors import DocumentError, Exit
 from masktron.executor.run_parts import parts_folder
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from paths import ROOT, TESTS
 
 CONFIG = Config(k=3, secret=bytes(range(32)), unit_records=70, workers=1)
@@ -51,7 +52,7 @@ def no_file_above(size: int) -> Iterator[None]:
 def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
     """What fails first, from size to size: the journal and parts, the output, the manifest."""
     folder = given[0].parent
-    run_mask(*given, folder / "w.xml", config=CONFIG)
+    run_mask(MaskRequest(*given, folder / "w.xml", config=CONFIG))
     out, manifest = folder / "m.xml", folder / "m.manifest.json"
     sizes = {path.name: path.stat().st_size for path in folder.glob("w.*")}
     met = set()
@@ -59,7 +60,7 @@ def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
         out.write_bytes(b"old")
         manifest.write_text(json.dumps({"output": {"path": str(out), "sha256": ""}}))
         with no_file_above(size), pytest.raises(DocumentError) as caught:
-            run_mask(*given, out, config=CONFIG)
+            run_mask(MaskRequest(*given, out, config=CONFIG))
         error = caught.value
         assert error.exit_code is Exit.DOCUMENT
         assert os.strerror(errno.EFBIG) in error.what
@@ -73,7 +74,7 @@ def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
         }
         if parts.exists():
             assert {stat.S_IMODE(path.stat().st_mode) for path in parts.iterdir()} == {0o600}
-        run_mask(*given, out, config=CONFIG, resume=parts.exists())
+        run_mask(MaskRequest(*given, out, config=CONFIG, resume=parts.exists()))
         assert out.read_bytes() == (folder / "w.xml").read_bytes()
         assert not parts.exists()
         (folder / "m.manifest.1.json").unlink()  # that of the earlier release, of which no run that failed keeps one

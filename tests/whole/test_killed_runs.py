@@ -18,6 +18,7 @@ from killed_runs import KEY, Cluster, Kill, Runs, cluster, family
 from masktron.config import Config
 from masktron.executor.run_parts import RunParts, parts_folder
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from masktron.stopping import Stopped, stoppable
 from other_processes import ends
 from paths import RULES, SAMPLES
@@ -44,7 +45,7 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.
     config = Config(k=3, secret=bytes.fromhex(KEY), unit_records=70, workers=1)
     entered, usual = list[str](), RunParts.enter
     monkeypatch.setattr(RunParts, "enter", lambda own, part: (entered.append(part.name), usual(own, part))[1])
-    run_mask(data, rules, tmp_path / "undisturbed.xml", config=config)
+    run_mask(MaskRequest(data, rules, tmp_path / "undisturbed.xml", config=config))
     total = len(entered)
     journal = parts_folder(runs.out) / "journal"
     wanted = random.Random(seed).randrange(1, 12)
@@ -62,7 +63,7 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.
     assert wanted <= done < total
     assert not runs.out.exists()
     entered.clear()
-    run_mask(data, rules, runs.out, config=replace(config, unit_records=None), resume=True)
+    run_mask(MaskRequest(data, rules, runs.out, config=replace(config, unit_records=None), resume=True))
     assert runs.out.read_bytes() == (tmp_path / "undisturbed.xml").read_bytes()
     assert len(entered) == total - done, "what was finished is taken"
     runs.nothing_left()
@@ -82,7 +83,7 @@ def test_parts_are_named_however_early_a_run_that_goes_on_is_ended(
 
     monkeypatch.setattr("masktron.jobs.mask.open_original", interrupted)
     with pytest.raises(Stopped), stoppable():
-        run_mask(data, rules, out, config=Config(k=3, secret=bytes.fromhex(KEY)), resume=True)
+        run_mask(MaskRequest(data, rules, out, config=Config(k=3, secret=bytes.fromhex(KEY)), resume=True))
     assert f"finished parts of the run stay in {folder} for --resume" in capfd.readouterr().err
 
 

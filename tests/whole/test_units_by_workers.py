@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from masktron.config import Config
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.jobs.mask import run_mask
+from masktron.jobs.run_places import MaskRequest
 from paths import RULES, SAMPLES
 from sample_settings import untreated
 
@@ -31,9 +32,9 @@ def test_the_samples_have_the_same_bytes_from_all(name: str, method: str, tmp_pa
     data, rules = SAMPLES / f"{name}.xml", RULES / f"{name}.sch"
     for executor, workers in WORKERS:
         out = tmp_path / f"{executor}{workers}.xml"
-        result = run_mask(data, rules, out, config=replace(config, executor=executor, workers=workers))
+        result = run_mask(MaskRequest(data, rules, out, config=replace(config, executor=executor, workers=workers)))
         assert result.valid
         assert any(block.cut is not None for block in result.blocks)
         found.add(out.read_bytes())
     assert len(found) == 1
-    assert run_check(out, rules, manifest=out.with_name("dask4.manifest.json"), original=data).complies
+    assert run_check(CheckRequest(out, rules, manifest=out.with_name("dask4.manifest.json"), original=data)).complies

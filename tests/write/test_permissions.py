@@ -15,7 +15,9 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import scratch
 from masktron.jobs import demo
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search import refusal
+from masktron.progress import Progress
 from masktron.scratch import private_folder
 from masktron.write import atomic
 
@@ -96,9 +98,9 @@ def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     seen: dict[str, int] = {}
     own = refusal.run_mask_or_suggest
 
-    def looking(data: Path, rules: Path, out: Path, **options: object) -> object:
-        result = own(data, rules, out, **options)  # type: ignore[arg-type]
-        assert not data.exists()  # a frame is in memory
+    def looking(request: MaskRequest, progress: Progress) -> object:
+        result, out = own(request, progress), request.out
+        assert not request.data.exists()  # a frame is in memory
         for path in (out.parent, out.parent / out.name, out.with_suffix(".manifest.json")):
             seen[path.name.partition("-")[0]] = mode(path)
         return result

@@ -100,15 +100,15 @@ class Assess(OnRelease, Verbose, Paged):
         if self.html is not None:
             running.show([f"written, CONFIDENTIAL: {plain(self.html.as_posix())}"], self.json)
 
-    def run(self, progress: Progress = no_progress, **more: Any) -> AssessResult:
-        """Compare the files; `more` is for `run_assess`."""
-        from masktron.jobs.assess import run_assess
+    def run(self, progress: Progress = no_progress, html: Path | None = None) -> AssessResult:
+        """Compare the files, and write a page where one is wanted."""
+        from masktron.jobs.assess import AssessRequest, run_assess
         from masktron.jobs.twice import earlier_releases
         from masktron.level_settings import GivenTables
 
         require_files(self.manifest, self.masked, self.original)
         self.require_no_format(self.masked, self.original)
-        return run_assess(
+        request = AssessRequest(
             self.masked,
             self.original,
             manifest=self.manifest,
@@ -118,6 +118,6 @@ class Assess(OnRelease, Verbose, Paged):
             stated=released_order(self.masked, self.original, same_order=self.same_order),
             tables=GivenTables(self.tables, self.original_tables),
             against=earlier_releases([*self.against], [*self.against_original], [*self.against_manifest]),
-            progress=progress,
-            **more,
+            html=html,
         )
+        return run_assess(request, progress)

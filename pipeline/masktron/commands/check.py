@@ -77,33 +77,25 @@ class Check(OnRelease, Judges, Verbose, Paged):
 
     def run(self, progress: Progress = no_progress) -> CheckResult:
         """Check the file."""
-        from masktron.jobs.check import require_inputs, run_check
+        from masktron.jobs.check import CheckRequest, require_inputs, run_check
         from masktron.level_settings import GivenTables
-        from masktron.thresholds import thresholds
 
         require_files(self.manifest, self.masked, self.original)
         self.require_no_format(self.masked, self.original)
         require_inputs(self.given.get("limits", {}), self.original, self.manifest)
         said = self.given.keys() & {"format", "format_options"}
-        return run_check(
+        request = CheckRequest(
             self.masked,
             self.rules,
-            original=self.original,
-            documents=self.documents,
-            spare_documents=self.spare_documents,
-            manifest=self.manifest,
-            reading=self.reading if said else _as_named(self.masked, self.original, self.reading),
-            original_reading=self.reading,
-            phase=self.phase,
-            max_failures=thresholds(self.max_failures),
-            limits=self.limits,
-            allow_unfired=self.allow_unfired,
-            allow_empty=self.allow_empty,
             config=self.settled,
+            original=self.original,
+            manifest=self.manifest,
+            reading=None if said else _as_named(self.masked, self.original, self.reading),
+            allow_empty=self.allow_empty,
             stated=released_order(self.masked, self.original, same_order=self.same_order),
             tables=GivenTables(self.tables, self.original_tables),
-            progress=progress,
         )
+        return run_check(request, progress)
 
 
 def _as_named(masked: Path, original: Path | None, reading: ReadOptions) -> ReadOptions:

@@ -129,9 +129,10 @@ class Mask(UnderRules, Releases):
         return self._written(self.out, progress)
 
     def _written(self, out: Path, progress: Progress) -> MaskResult:
+        from masktron.jobs.run_places import MaskRequest
         from masktron.jobs.search.refusal import run_mask_or_suggest
 
-        return run_mask_or_suggest(
+        request = MaskRequest(
             self.data,
             self.rules,
             out,
@@ -141,8 +142,8 @@ class Mask(UnderRules, Releases):
             replaces=self.replace,
             again=self.again,
             resume=self.resume,
-            progress=progress,
         )
+        return run_mask_or_suggest(request, progress)
 
     def _of_frame(self, progress: Progress) -> MaskResult:
         """Mask a data frame; without a name for a file, nothing is kept on disk."""

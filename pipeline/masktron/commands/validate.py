@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
@@ -27,7 +27,9 @@ from masktron.report.formats import FORMATS
 from masktron.setting_values import File, typed_place
 
 if TYPE_CHECKING:
+    from masktron.report.outputs import Outputs
     from masktron.results import ValidateResult
+    from masktron.sources.opening import EarlyReader
 
 KEPT = 1000
 """Findings of each rule that `validate` keeps in memory to count rounding artefacts among, where no report does."""
@@ -110,13 +112,12 @@ class Validate(Judges, Verbose, Paged):
     def carry_out(self, progress: Progress) -> Any:
         with ExitStack() as stack:
             # libxml2 reads a large file while the rest is loaded
-            early = {"judge": stack.enter_context(running.judging(self.data))} if isinstance(self.data, Path) else {}
+            judge = stack.enter_context(running.judging(self.data)) if isinstance(self.data, Path) else None
             from masktron.report.outputs import Outputs
 
             # each format has an option of its name
             outputs = Outputs({one: getattr(self, one) for one in FORMATS}, self.max_findings)
-            most = KEPT if outputs.limit is None else min(outputs.limit, KEPT)
-            result = self.run(progress, limit=most, outputs=outputs, **early)
+            result = self.run(progress, outputs, judge)
         return result, outputs
 
     @override
@@ -151,37 +152,29 @@ class Validate(Judges, Verbose, Paged):
     def code(self, result: Any) -> Any:
         return result[0].exit_code
 
-    def run(self, progress: Progress = no_progress, **more: Any) -> ValidateResult:
-        """Validate; `more` is for `run_validate`."""
+    def run(
+        self, progress: Progress = no_progress, outputs: Outputs | None = None, judge: EarlyReader | None = None
+    ) -> ValidateResult:
+        """Validate; on the command line, write reports, and and go on where libxml2 has begun to read."""
         from masktron.executor.which import asked_executor
-        from masktron.thresholds import thresholds
+        from masktron.jobs.validate import ValidateRequest, run_validate
 
-        if isinstance(self.data, Path):
-            from masktron.jobs.validate import run_validate
-
-            self.require_no_format(self.data, self.original)
-            judged = partial(run_validate, self.data)
-        else:
-            from masktron.jobs.several_documents import run_validate_several
-
-            self.require_no_format(*self.data, self.original)
-            judged = partial(run_validate_several, self.data)
-        return judged(
+        self.require_no_format(*((self.data,) if isinstance(self.data, Path) else self.data), self.original)
+        request = ValidateRequest(
             self.rules,
+            config=self.settled,
             original=self.original,
-            documents=self.documents,
-            spare_documents=self.spare_documents,
-            reading=self.reading,
-            phase=self.phase,
             record_id=self.record_id,
-            roles=self.roles,
-            missing=self.missing,
-            max_failures=thresholds(self.max_failures),
-            allow_unfired=self.allow_unfired,
+            limit=self.max_findings,
             allow_empty=self.allow_empty,
             release_safe=self.release_safe,
-            executor=asked_executor(self.settled),
-            notes=[self.found] if self.found else [],
-            progress=progress,
-            **{"limit": self.max_findings, **more},
         )
+        if outputs is not None:
+            limit = KEPT if self.max_findings is None else min(self.max_findings, KEPT)
+            request = replace(request, limit=limit, outputs=outputs)
+        executor = asked_executor(self.settled)
+        if isinstance(self.data, Path):
+            return run_validate(self.data, request, progress=progress, judge=judge, executor=executor)
+        from masktron.jobs.several_documents import run_validate_several
+
+        return run_validate_several(self.data, request, progress=progress, executor=executor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from masktron.config import Config
@@ -44,32 +44,20 @@ _WANTED = {
 }
 
 
-def run_assess(
-    masked: Path,
-    original: Path,
-    *,
-    manifest: Path | None = None,
-    config: Config | None = None,
-    measures: Sequence[str] | None = None,
-    class_field: str | None = None,
-    stated: Stated = NOTHING_STATED,
-    tables: GivenTables = NO_TABLES,
-    against: Sequence[Against] = (),
-    html: Path | None = None,
-    progress: Progress = no_progress,
-) -> AssessResult:
-    """Compare a masked file with its original.
+@dataclass(frozen=True, slots=True)
+class AssessRequest:
+    """What `assess` is asked.
 
-    Parameters
+    Attributes
     ----------
     masked, original : Path
-    manifest : Path, optional
+    config : Config
+        The settings. Roles, kinds and missing codes count where there is no manifest.
+    manifest : Path or None
         Tells fields, weight, order and left-out records.
-    config : Config, optional
-        Roles, kinds and missing codes where there is no manifest; the record element.
-    measures : sequence of str, optional
-        Names of figures; all that can be had when not given.
-    class_field : str, optional
+    measures : sequence of str or None
+        Names of figures; all that can be had when None.
+    class_field : str or None
         For figures of classes.
     stated : Stated
         What is said of the order of records, where there is no manifest.
@@ -77,8 +65,25 @@ def run_assess(
         As for `check`.
     against : sequence of Against
         Earlier releases of the same respondents, for `differencing`.
-    html : Path, optional
+    html : Path or None
         Where to write a page with pictures.
+    """
+
+    masked: Path
+    original: Path
+    _: KW_ONLY
+    config: Config = field(default_factory=Config)
+    manifest: Path | None = None
+    measures: Sequence[str] | None = None
+    class_field: str | None = None
+    stated: Stated = NOTHING_STATED
+    tables: GivenTables = NO_TABLES
+    against: Sequence[Against] = ()
+    html: Path | None = None
+
+
+def run_assess(request: AssessRequest, progress: Progress = no_progress) -> AssessResult:
+    """Compare a masked file with its original.
 
     Raises
     ------
@@ -88,15 +93,18 @@ def run_assess(
     DocumentError
         A file cannot be read, is not flat or has no records.
     """
-    config = config or Config()
+    masked, original, config, tables = request.masked, request.original, request.config, request.tables
+    measures, against = request.measures, request.against
     described = (
-        None if manifest is None else described_release_of(manifest, masked, original, config.levels, tables.original)
+        None
+        if request.manifest is None
+        else described_release_of(request.manifest, masked, original, config.levels, tables.original)
     )
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     if against and described is None:
         given = Setting("--manifest", ("FILE",))
         raise UsageError.of("needs-setting", masked, name=Setting("--against"), needed="all manifests", setting=given)
-    names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
+    names, lacking = _chosen(measures, described, request.class_field, earlier=bool(against))
     removed = () if described is None else described.removed
     released = open_source(
         masked,
@@ -120,8 +128,8 @@ def run_assess(
         described=described,
         config=config,
         known={} if described is None else {"medoid_share": described.medoid_share},
-        class_field=class_field,
-        stated=stated,
+        class_field=request.class_field,
+        stated=request.stated,
         progress=progress,
     )
     if measures is None and files.keys is not None and files.keys.looked_at > LOOKED_AT:
@@ -171,13 +179,13 @@ def run_assess(
             )
         ),
     )
-    if html is not None:
+    if request.html is not None:
         k = config.k if described is None else described.k
         drawn = () if described is None else described.declared.drawn
         told_steps = told_as(progress, "summarising the two files", "steps")
         own = level_files(nested, files, whole=bool(files.blocks))
         summary = side_by_side_of_levels(files, own, k, called, told_steps, drawn)
-        write_pages({html: assess_page(result, files=summary)})
+        write_pages({request.html: assess_page(result, files=summary)})
     return result
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, Config, ReadOptions
+from masktron.config import Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.common import file_notes, judging_stage, size_notes, violations
@@ -27,92 +28,79 @@ from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.problems.problem import Setting
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
-from masktron.thresholds import Threshold
+from masktron.thresholds import thresholds
 from masktron.verify.findings import Findings
 from masktron.verify.pairing import NOTHING_STATED, Stated
 from masktron.write.manifest import DescribedRelease
 
 
-def run_check(
-    masked: Path,
-    rules: Path,
-    *,
-    original: Path | None = None,
-    documents: Mapping[str, Path] | None = None,
-    spare_documents: Collection[str] = (),
-    manifest: Path | None = None,
-    reading: ReadOptions = AS_IT_SAYS,
-    original_reading: ReadOptions | None = None,
-    phase: str | None = None,
-    max_failures: Mapping[str, Threshold] | None = None,
-    limits: Mapping[str, float] | None = None,
-    allow_unfired: Iterable[str] = (),
-    allow_empty: bool = False,
-    config: Config | None = None,
-    stated: Stated = NOTHING_STATED,
-    tables: GivenTables = NO_TABLES,
-    progress: Progress = no_progress,
-) -> CheckResult:
-    """Check edits, group sizes and, with the original, records, fields and domains.
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What `check` is asked.
 
-    Parameters
+    Attributes
     ----------
     masked, rules : Path
-    original, manifest : Path, optional
+    config : Config
+        The settings. Roles, kinds and missing codes count where there is no manifest. Limits need the original; those
+        of the manifest hold as well, and of two on one figure the stricter one. Rules of which the manifest says that
+        the file does not test them need not be tested, either.
+    original, manifest : Path or None
         Without them the result names what could not be checked.
-    documents : mapping of str to Path, optional
-        Other files that rules read, by the names that the rules have for them.
-    spare_documents : collection of str
-        Names of those that no rule need read.
-    reading, original_reading : ReadOptions
-        How the masked file is to be read, and the original where that is another way, as of another format.
-    max_failures : mapping of str to Threshold, optional
-        Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
-    limits : mapping of str to float, optional
-        Bounds of figures, by name: see `Config.limits`. They need the original. Those of the manifest hold as well,
-        and of two on one figure the stricter one.
-    allow_unfired : iterable of str
-        Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
+    reading : ReadOptions or None
+        How the masked file is read, where that is another way than the settings have for the original.
     allow_empty : bool
         Whether a file without records may comply.
-    config : Config, optional
-        Roles, kinds and missing codes, for figures without a manifest; memory, workers, executor and scheduler.
     stated : Stated
         What is said of the order of records, for figures without a manifest.
     tables : GivenTables
         Tables of nested records that lie elsewhere than beside the masked file, and where settings or manifest say.
+    """
+
+    masked: Path
+    rules: Path
+    _: KW_ONLY
+    config: Config = field(default_factory=Config)
+    original: Path | None = None
+    manifest: Path | None = None
+    reading: ReadOptions | None = None
+    allow_empty: bool = False
+    stated: Stated = NOTHING_STATED
+    tables: GivenTables = NO_TABLES
+
+
+def run_check(request: CheckRequest, progress: Progress = no_progress) -> CheckResult:
+    """Check edits, group sizes and, with the original, records, fields and domains.
 
     Raises
     ------
     UsageError, RulebookError, DocumentError
         A file cannot be used. What is wrong with the masked data is in the result.
     """
-    refuse_class_limits(limits or {})
+    masked, original, manifest, tables = request.masked, request.original, request.manifest, request.tables
+    settled = request.config
+    reading = settled.reading if request.reading is None else request.reading
+    refuse_class_limits(settled.limits)
     described = (
         None
         if manifest is None
         else described_release_of(manifest, masked, original, reading.levels, tables.original)
     )
-    bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
-    settled = config or Config()
-    reading, original_reading = _readings(reading, original_reading or reading, described)
+    bounds = dict(settled.limits) if described is None else strictest(settled.limits, described.limits)
+    reading, original_reading = _readings(reading, settled.reading, described)
     known = () if described is None else described.as_original
     removed = () if described is None else described.removed
     missing = {**settled.missing, **({} if described is None else described.missing)}
-    loose = tuple(allow_unfired)
-    given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
+    given = Given(settled.documents, original, known=known, optional=True, spare=settled.spare_documents)
     job = open_job(
         masked,
-        rules,
+        request.rules,
+        replace(settled, missing=missing),
         reading=of_release(reading, masked, removed, tables.masked),
-        phase=phase,
         progress=progress,
         given=given,
         whole=True,
-        memory=settled.memory,
-        missing=missing,
         removed=removed,
-        loose=loose,
     )
     beside = job.beside(
         original,
@@ -120,17 +108,17 @@ def run_check(
         progress,
         memory=settled.memory,
     )
-    again = rules_of_release(job, described, beside, given, phase)
+    again = rules_of_release(job, described, beside, given, settled.phase)
     lost = {check.id for check in job.rulebook.checks} - {check.id for check in again.job.rulebook.checks}
     job = again.job
-    judged = JudgedRelease(again, described, beside, [name for name in loose if name not in lost])
-    bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in lost}
-    allowed = allowances(job.rulebook, bounds_of_rules)
+    judged = JudgedRelease(again, described, beside, [name for name in settled.allow_unfired if name not in lost])
+    bounds_of_rules = thresholds(settled.max_failures).items()
+    allowed = allowances(job.rulebook, {name: bound for name, bound in bounds_of_rules if name not in lost})
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     executor = executor_of_run(settled)
     with executor or nullcontext():
-        evaluation, results = judged.judge(allowed, progress, executor, allow_empty=allow_empty)
+        evaluation, results = judged.judge(allowed, progress, executor, allow_empty=request.allow_empty)
     hard, soft = violations(results)
     found = Findings()
     found.add(judged)
@@ -142,14 +130,16 @@ def run_check(
     units = ReleasedUnits.of(job, beside, described, judged.left_out)
     if described is None and beside is not None:
         settled, _ = completed(settled, beside)
-    verified = verified_release(units, again, described, settled, stated, told_as(progress, f"reading {masked.name}"))
+    verified = verified_release(
+        units, again, described, settled, request.stated, told_as(progress, f"reading {masked.name}")
+    )
     found.add(verified.found)
     figures = release_figures(
         units,
         described,
         bounds,
         settled,
-        stated,
+        request.stated,
         min_group=verified.min_group,
         records=evaluation.records,
         progress=progress,

@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from masktron.errors import UsageError
-from masktron.jobs.check import run_check
+from masktron.jobs.check import CheckRequest, run_check
 from masktron.jobs.mask import run_mask
-from masktron.jobs.validate import run_validate
+from masktron.jobs.run_places import MaskRequest
+from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.progress import Progress
 from masktron.report.outputs import Outputs
 from masktron.report.rendering import show, summary_of, tables_of
@@ -97,26 +98,20 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
     masked, manifest = folder / _MASKED, folder / "masked.manifest.json"
 
     console.rule(f"[bold]{sample}: validate a file before it is edited")
-    before = run_validate(
-        folder / f"{sample}-invalid.xml",
-        rules,
-        original=data,
-        record_id=RECORD_IDS[sample],
-        outputs=Outputs({"svrl": folder / "invalid.svrl.xml"}),
-        progress=progress,
-    )
+    outputs = Outputs({"svrl": folder / "invalid.svrl.xml"})
+    asked = ValidateRequest(rules, original=data, record_id=RECORD_IDS[sample], outputs=outputs)
+    before = run_validate(folder / f"{sample}-invalid.xml", asked, progress=progress)
     console.print(f"The rules that fail, of {len(before.rules)}:")
     show(tables_of(replace(before, rules=tuple(rule for rule in before.rules if rule.violations))), console)
 
     console.rule(f"[bold]{sample}: mask the edited file")
-    result = run_mask(
-        data, rules, masked, config=load_config(folder / f"{sample}.toml"), manifest=manifest, progress=progress
-    )
+    config = load_config(folder / f"{sample}.toml")
+    result = run_mask(MaskRequest(data, rules, masked, config=config, manifest=manifest), progress)
     write_json(folder / "mask.json", result.as_dict())
     show(summary_of(result), console)
 
     console.rule(f"[bold]{sample}: check the masked file")
-    verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
+    verdict = run_check(CheckRequest(masked, rules, original=data, manifest=manifest), progress)
     write_json(folder / "check.json", verdict.as_dict())
     show(summary_of(verdict), console)
     return SampleResult(sample, before, result, verdict)

@@ -91,17 +91,7 @@ def run_explain(
         )
     alone = original is not None
     given = Given(config.documents, original or data, alone=alone, spare=config.spare_documents)
-    job = open_job(
-        data,
-        rules,
-        reading=config.reading,
-        phase=config.phase,
-        progress=progress,
-        given=given,
-        whole=True,
-        missing=config.missing,
-        loose=config.allow_unfired,
-    )
+    job = open_job(data, rules, config, progress=progress, given=given, whole=True)
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
     stated = config

@@ -11,7 +11,7 @@ from typing import Unpack
 
 from masktron.classify import Edit, classify
 from masktron.classify.nested_rules.across_edits import LevelNames, across_edits, crossing, without_other_levels
-from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.config import Config, ReadOptions
 from masktron.constraints import OpaqueEdit
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
@@ -192,37 +192,32 @@ class Job:
 def open_job(
     data: Path,
     rules: Path,
+    config: Config | None = None,
     *,
-    reading: ReadOptions = AS_IT_SAYS,
-    phase: str | None = None,
+    reading: ReadOptions | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
     given: Given = NOT_GIVEN,
     whole: bool = False,
-    memory: int | None = None,
-    missing: Mapping[str, frozenset[str]] | None = None,
     removed: Collection[str] = (),
-    loose: Collection[str] = (),
     document: AsDocument = "never",
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
     Parameters
     ----------
-    reading : ReadOptions
-        What the user says of the file.
+    config : Config, optional
+        The settings that hold for the file and the rules.
+    reading : ReadOptions, optional
+        How the file is read, where that is another way than the settings say.
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.
-    whole, memory
-        Whether the job needs all records, and what it may take: see `masktron.sources.opening.open_source`.
-    missing : mapping of str to frozenset of str, optional
-        Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
+    whole : bool
+        Whether the job needs all records: see `masktron.sources.opening.open_source`.
     removed : collection of str
         Fields that masking has taken out of the file, and rules in plain text may name.
-    loose : collection of str
-        Rules that the file need not test, ``*`` for all: in plain text they may name fields that it lacks.
     document : {"never", "otherwise", "always"}
         Whether a file in XML is judged as one document, by rules in Schematron.
 
@@ -231,25 +226,27 @@ def open_job(
     RulebookError, DocumentError, UsageError
         One of them cannot be used.
     """
+    config = config or Config()
     progress("reading the rules", 0)
     plain = is_plain(rules)
     # what rules in plain text mean depends on the file, and how records of a file are called may depend on Schematron
-    rulebook = None if plain else open_rulebook(rules, phase)
+    rulebook = None if plain else open_rulebook(rules, config.phase)
     contexts = NO_CONTEXTS if rulebook is None else context_names(rulebook)
     source = open_source(
         data,
-        reading=reading,
+        reading=config.reading if reading is None else reading,
         contexts=contexts,
         progress=progress,
         judge=judge,
         whole=whole,
-        memory=memory,
+        memory=config.memory,
         document="never" if plain else document,
     )
     source.require_readable()  # that is said before anything is said of documents
     if rulebook is None:
         with source.naming_elsewhere():
-            rulebook = open_rulebook(rules, phase, levels_of(source, missing or {}, removed), loose)
+            levels = levels_of(source, config.missing, removed)
+            rulebook = open_rulebook(rules, config.phase, levels, config.allow_unfired)
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
     return Job(source, rulebook, classified(rulebook, source))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
-from masktron.config import Config
 from masktron.jobs.in_units import masked_by, parts_of, sized
 from masktron.jobs.keys_known import refuse_limits_without_keys
 from masktron.jobs.opening import open_original
 from masktron.jobs.publishing import published
 from masktron.jobs.register.registration import registration
-from masktron.jobs.run_places import places_of
+from masktron.jobs.run_places import MaskRequest, places_of
 from masktron.jobs.sharing import workers_of_run
 from masktron.jobs.translated_rules import stale_rules
 from masktron.jobs.treated_records import treated
@@ -20,19 +18,7 @@ from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 
 
-def run_mask(
-    data: Path,
-    rules: Path,
-    out: Path,
-    *,
-    config: Config | None = None,
-    manifest: Path | None = None,
-    rules_out: Path | None = None,
-    replaces: bool = False,
-    again: str | None = None,
-    resume: bool = False,
-    progress: Progress = no_progress,
-) -> MaskResult:
+def run_mask(request: MaskRequest, progress: Progress = no_progress) -> MaskResult:
     """Mask, settle, write, re-validate and report.
 
     The output and the manifest appear only when the written file has been read back and every engine agrees that it
@@ -40,19 +26,8 @@ def run_mask(
 
     Parameters
     ----------
-    data, rules, out : Path
-    config : Config, optional
-    manifest : Path, optional
-        ``released.manifest.json`` beside ``released.xml`` when not given.
-    rules_out : Path, optional
-        Where the rules go as a recoding leaves them; ``released.rules.sch`` beside ``released.xml`` when not given.
-        It is written only where some have changed.
-    replaces : bool
-        The output may take the place of a table of a database; a file is always replaced.
-    again : str, optional
-        Why records are released again that the register of releases has already.
-    resume : bool
-        Go on from the units that a run which was ended has finished.
+    request : MaskRequest
+    progress : callable
 
     Raises
     ------
@@ -68,16 +43,14 @@ def run_mask(
         Engines disagree about it, a group is too small, or a limit or the contract of the method is not kept.
         In either case nothing is published.
     """
-    config = config or Config()
-    places = places_of(
-        data, rules, out, config, manifest=manifest, rules_out=rules_out, replaces=replaces, resume=resume
-    )
+    places = places_of(request)
+    config, out, resume = request.config, request.out, request.resume
     with (
         workers_of_run(config, progress) as workers,
-        registration(config, again, out) as register,
+        registration(config, request.again, out) as register,
         ExitStack() as stack,
     ):
-        run = open_original(data, rules, config, progress, workers)
+        run = open_original(request.data, request.rules, config, progress, workers)
         run = stack.enter_context(treated(run, places.rules, progress, workers))
         run = sized(run, out, resume=resume).planned(progress)
         refuse_limits_without_keys(config.limits, run.keys)

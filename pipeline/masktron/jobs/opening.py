@@ -47,18 +47,8 @@ def open_original(
     UsageError, RulebookError, DocumentError, InvalidOriginalError
         What is given cannot be masked.
     """
-    job = open_job(
-        data,
-        rules,
-        reading=config.reading,
-        phase=config.phase,
-        progress=progress,
-        given=Given(config.documents, data, spare=config.spare_documents),
-        whole=True,
-        memory=config.memory,
-        missing=config.missing,
-        loose=config.allow_unfired,
-    )
+    given = Given(config.documents, data, spare=config.spare_documents)
+    job = open_job(data, rules, config, progress=progress, given=given, whole=True)
     return judged(job, config, progress, executor)
 
 

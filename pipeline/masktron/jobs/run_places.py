@@ -1,8 +1,8 @@
-"""What a run of `mask` reads and writes: refused before anything is read where it cannot be."""
+"""What a run of `mask` is asked, and what it reads and writes: refused before anything is read where it cannot be."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from masktron.config import Config
@@ -15,6 +15,40 @@ from masktron.jobs.translated_rules import place_of_rules
 from masktron.methods.chosen import chosen
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names, refuse_query
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRequest:
+    """What `mask` is asked.
+
+    Attributes
+    ----------
+    data, rules, out : Path
+    config : Config
+        The settings.
+    manifest : Path or None
+        ``released.manifest.json`` beside ``released.xml`` when None.
+    rules_out : Path or None
+        Where the rules go as a recoding leaves them; ``released.rules.sch`` beside ``released.xml`` when None. It is
+        written only where some have changed.
+    replaces : bool
+        The output may take the place of a table of a database; a file is always replaced.
+    again : str or None
+        Why records are released again that the register of releases has already.
+    resume : bool
+        Go on from the units that a run which was ended has finished.
+    """
+
+    data: Path
+    rules: Path
+    out: Path
+    _: KW_ONLY
+    config: Config = field(default_factory=Config)
+    manifest: Path | None = None
+    rules_out: Path | None = None
+    replaces: bool = False
+    again: str | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +73,27 @@ class RunPlaces:
     replaces: bool
 
 
-def places_of(
-    data: Path,
-    rules: Path,
-    out: Path,
-    config: Config,
-    *,
-    manifest: Path | None,
-    rules_out: Path | None,
-    replaces: bool,
-    resume: bool,
-) -> RunPlaces:
-    """Return the places of a run, whose settings fit them; parameters are those of `run_mask`.
+def places_of(request: MaskRequest) -> RunPlaces:
+    """Return the places of a run, whose settings fit them.
 
     Raises
     ------
     UsageError, DocumentError
         One of them cannot be used, or a setting cannot be.
     """
+    data, out, config = request.data, request.out, request.config
     chosen(config.method, config.params, config.k)
     refuse_class_limits(config.limits)
     refuse_query(data, config.reading)
     refuse_other_names(out, format_of(data, config.reading), data)
-    manifest = manifest or manifest_beside(out)
+    manifest = request.manifest or manifest_beside(out)
     tables = tables_of_release(data, out, config.levels)
-    inputs = {"the original": data, "the rulebook": rules, **config.named_files, **tables.inputs}
+    inputs = {"the original": data, "the rulebook": request.rules, **config.named_files, **tables.inputs}
     outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
     refuse_outputs(outputs, inputs)
-    places = RunPlaces(out, manifest, place_of_rules(config, rules_out, outputs, inputs), tables, replaces)
+    rules = place_of_rules(config, request.rules_out, outputs, inputs)
     refuse_foreign_manifest(manifest, out)
-    tables.require_new(data, replaces=replaces)
-    if resume:
+    tables.require_new(data, replaces=request.replaces)
+    if request.resume:
         going_on(config, out)
-    return places
+    return RunPlaces(out, manifest, rules, tables, request.replaces)

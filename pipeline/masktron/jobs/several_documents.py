@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from masktron.config import AS_IT_SAYS, ReadOptions
 from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.executor.contract import Executor
 from masktron.jobs.common import violations
-from masktron.jobs.documents import Given, bound
+from masktron.jobs.documents import bound
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.jobs.validate import run_validate
+from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.judge import Evaluation, SlowRuleError
 from masktron.progress import Progress, expect, no_progress
-from masktron.report.outputs import DocumentOutputs, Outputs
+from masktron.report.outputs import DocumentOutputs
 from masktron.results import RuleResult, UnreadDocument, ValidateResult, shown
 from masktron.rulebook.schema import Rulebook
 from masktron.rules_given import is_plain
@@ -26,16 +25,10 @@ from masktron.rules_given import is_plain
 
 def run_validate_several(
     paths: Sequence[Path],
-    rules: Path,
+    request: ValidateRequest,
     *,
-    original: Path | None = None,
-    documents: Mapping[str, Path] | None = None,
-    reading: ReadOptions = AS_IT_SAYS,
-    phase: str | None = None,
-    release_safe: bool = False,
-    outputs: Outputs | None = None,
     progress: Progress = no_progress,
-    **options: Any,
+    executor: Executor | None = None,
 ) -> ValidateResult:
     """Validate several files, those in XML as documents where no record element is named.
 
@@ -43,10 +36,9 @@ def run_validate_several(
     ----------
     paths : sequence of Path
         At least one.
-    rules : Path
-    outputs : Outputs, optional
-        Of a format that is about one document, the path is that of a folder.
-    original, documents, reading, phase, release_safe, progress, **options
+    request : ValidateRequest
+        What is asked of each. Of a format that is about one document, the path of the report is that of a folder.
+    progress, executor
         As for `masktron.jobs.validate.run_validate`.
 
     Returns
@@ -61,12 +53,13 @@ def run_validate_several(
     """
     if not paths:
         raise UsageError.of("needs-setting", name="validate", needed="a file", setting="DATA")
+    config, rules = request.config, request.rules
     if not is_plain(rules):  # what is wrong with it is wrong for all of them
-        given = Given(documents or {}, original, alone=True, spare=options.get("spare_documents", ()))
-        bound(open_rulebook(rules, phase), given)
+        bound(open_rulebook(rules, config.phase), request.documents)
+    request = replace(request, document="always" if config.record is None else "otherwise")
     found: list[ValidateResult] = []
     unread: list[UnreadDocument] = []
-    reports = DocumentOutputs(outputs or Outputs())
+    reports = DocumentOutputs(request.outputs)
     stage = f"validating {len(paths):,} documents"
     expect(progress, stage, len(paths), "documents")
     with ExitStack() as stack:
@@ -75,18 +68,7 @@ def run_validate_several(
             progress(stage, done)
             own = reports.of(path)
             try:
-                result = run_validate(
-                    path,
-                    rules,
-                    original=original,
-                    documents=documents,
-                    reading=reading,
-                    phase=phase,
-                    release_safe=release_safe,
-                    outputs=own,
-                    document="always" if reading.record is None else "otherwise",
-                    **options,
-                )
+                result = run_validate(path, replace(request, outputs=own), executor=executor)
             except (DocumentError, SlowRuleError) as error:
                 if isinstance(error, DocumentError) and error.problem.place.source != str(path):
                     raise
@@ -94,7 +76,7 @@ def run_validate_several(
             else:
                 reports.add(own)
                 found.append(result)
-        total = _total(found, tuple(unread), release_safe=release_safe)
+        total = _total(found, tuple(unread), release_safe=request.release_safe)
         reports.finish(total)
     return total
 

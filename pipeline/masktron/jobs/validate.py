@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, ReadOptions, Role
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (
@@ -38,7 +38,7 @@ from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.opening import EarlyReader
 from masktron.sources.record_layout import AsDocument, Field
 from masktron.sources.source import Source
-from masktron.thresholds import Threshold
+from masktron.thresholds import thresholds
 
 USUAL_RECORD_ID = "@id"
 """Field that names the records in reports, where the file has it and no other is asked for or declared."""
@@ -117,120 +117,112 @@ def _asked(source: Source, record_id: str) -> Field:
     return field
 
 
+@dataclass(frozen=True, slots=True)
+class ValidateRequest:
+    """What `validate` is asked of a file, or of each of several.
+
+    Attributes
+    ----------
+    rules : Path
+    config : Config
+        The settings.
+    original : Path or None
+        What ``document()`` in the rules means, where the settings do not say so.
+    record_id : str or None
+        Field whose content names the record in findings. When None, the key of the level, where the settings say it;
+        else what roles declare as a record id or an identifier, else ``@id`` where the file has it.
+    limit : int or None
+        Findings kept per rule, None for all; counts are always exact.
+    allow_empty : bool
+        Whether a file without records is valid.
+    release_safe : bool
+        Leave every value of a record out, of the result, the reports and the errors: counts only.
+    outputs : Outputs
+        Reports to write while the file is read.
+    document : {"never", "otherwise", "always"}
+        Whether a file in XML is judged as one document.
+    """
+
+    rules: Path
+    _: KW_ONLY
+    config: Config = field(default_factory=Config)
+    original: Path | None = None
+    record_id: str | None = None
+    limit: int | None = 1000
+    allow_empty: bool = False
+    release_safe: bool = False
+    outputs: Outputs = field(default_factory=Outputs)
+    document: AsDocument = "otherwise"
+
+    @property
+    def documents(self) -> Given:
+        """The documents that the rules read."""
+        return Given(self.config.documents, self.original, alone=True, spare=self.config.spare_documents)
+
+
 def run_validate(
     data: Path,
-    rules: Path,
+    request: ValidateRequest,
     *,
-    original: Path | None = None,
-    documents: Mapping[str, Path] | None = None,
-    spare_documents: Collection[str] = (),
-    reading: ReadOptions = AS_IT_SAYS,
-    phase: str | None = None,
-    record_id: str | None = None,
-    roles: Mapping[str, Role] | None = None,
-    limit: int | None = 1000,
-    max_failures: Mapping[str, Threshold] | None = None,
-    allow_unfired: Iterable[str] = (),
-    allow_empty: bool = False,
-    release_safe: bool = False,
-    missing: Mapping[str, frozenset[str]] | None = None,
-    outputs: Outputs | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
     executor: Executor | None = None,
-    notes: Iterable[Sentence] = (),
-    document: AsDocument = "otherwise",
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
     Parameters
     ----------
-    data, rules : Path
-    original : Path, optional
-        What ``document()`` in the rules means, where `documents` does not say so.
-    documents : mapping of str to Path, optional
-        Other documents, by the names that the rules have for them.
-    spare_documents : collection of str
-        Names of those that no rule need read.
-    reading : ReadOptions
-        What the user says of the file, and of the original.
-    phase : str, optional
-    record_id : str, optional
-        Field whose content names the record in findings. By default the key of the level, where `reading` says it;
-        else what `roles` declares as a record id or an identifier, else ``@id`` where the file has it.
-    roles : mapping of str to Role, optional
-        What is declared of fields.
-    limit : int or None
-        Findings kept per rule, None for all; counts are always exact.
-    max_failures : mapping of str to Threshold, optional
-        By rule id, with ``*`` for the hard rules that it does not name.
-    allow_unfired : iterable of str
-        Rules that the file need not test; ``*`` for all.
-    allow_empty : bool
-        Whether a file without records is valid.
-    release_safe : bool
-        Leave every value of a record out, of the result, the reports and the errors: counts only.
-    missing : mapping of str to frozenset of str, optional
-        Codes that mean 'missing', by field, as `masktron.config.Config` has them: to rules in plain text.
-    outputs : Outputs, optional
-        Reports to write while the file is read.
+    data : Path
+    request : ValidateRequest
     progress : callable
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
     executor : Executor, optional
         Who evaluates slices of a large flat file; it is entered where there are any. The result is the same.
-    notes : iterable of Problem or str
-        What else the notes of the result say first.
-    document : {"never", "otherwise", "always"}
-        Whether a file in XML is judged as one document.
 
     Raises
     ------
     RulebookError, DocumentError, UsageError
     """
-    given = Given(documents or {}, original, alone=True, spare=spare_documents)
-    unfired_names = tuple(allow_unfired)
+    config, original, release_safe = request.config, request.original, request.release_safe
 
     def opened() -> tuple[Job, Shown]:
         job = open_job(
             data,
-            rules,
-            reading=reading,
-            phase=phase,
+            request.rules,
+            config,
             progress=progress,
             judge=judge,
-            given=given,
-            missing=missing,
-            loose=unfired_names,
-            document=document,
+            given=request.documents,
+            document=request.document,
         )
-        return job, shown_of(job, record_id_fields(job.source, record_id, reading.levels, roles or {}))
+        return job, shown_of(job, record_id_fields(job.source, request.record_id, config.levels, config.roles))
 
     job, shows = without_values(opened, wanted=release_safe)
     if not job.rulebook.checks:
         raise UsageError.of("no-rules")
     # a file may say them in terms of its records
     meanings = () if release_safe else tuple(_meanings(job))
-    beside = without_values(partial(job.beside, original, reading), wanted=release_safe)
-    allowed = allowances(job.rulebook, max_failures or {})
-    unfired = may_be_untested(job, unfired_names)
+    beside = without_values(partial(job.beside, original, config.reading), wanted=release_safe)
+    allowed = allowances(job.rulebook, thresholds(config.max_failures))
+    unfired = may_be_untested(job, config.allow_unfired)
     small = job.source.count is None and job.source.shape.flat and job.source.size < LARGE
     asking = partial(asking_unknown_names, job, unfired)
     untested = without_values(asking, wanted=release_safe, rulebook_read=True)
     asked = job.without_asking(untested)  # which may take long, to no purpose
     warnings = size_notes(asked)
     progress(judging_stage(job, warnings), 0)
-    outputs = outputs or Outputs()
+    outputs = request.outputs
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
-        most = outputs.limit if reports.reports else limit
+        most = outputs.limit if reports.reports else request.limit
         following = Following(job.rulebook, job.source.layout, reports, most, untested)
         evaluate = partial(
             asked.evaluate,
             beside,
             progress,
             executor=executor,
-            limit=0 if release_safe else limit,
+            limit=0 if release_safe else request.limit,
             shown=shows,
             sink=following.add if reports.reports and not release_safe else None,
             sunk=outputs.needed,
@@ -238,7 +230,7 @@ def run_validate(
         )
         evaluation = without_values(evaluate, wanted=release_safe, rulebook_read=True)
         undecided = job.undecided(beside, progress, executor)
-        if not allow_empty:
+        if not request.allow_empty:
             require_records(job, evaluation.records)
         if evaluation.handed_back:
             warnings = size_notes(asked, evaluation)
@@ -252,10 +244,10 @@ def run_validate(
         idle = without_values(conditions, wanted=release_safe, rulebook_read=True) if small else ()
         hard, soft = violations(results)
         told: tuple[Sentence, ...] = (
-            *notes,
+            *([config.found] if config.found else ()),
             *_unread(job, original),
             *_same(job, original),
-            *_of_file(job, missing or {}, release_safe=release_safe),
+            *_of_file(job, config.missing, release_safe=release_safe),
             *notes_of(job, evaluation, results),
             *code_notes(job, evaluation),
             *fired_notes(job, evaluation, results),
@@ -275,7 +267,7 @@ def run_validate(
             engine=evaluation.engine,
             evaluation=evaluation,
             rulebook=job.rulebook,
-            limit=limit,
+            limit=request.limit,
             release_safe=release_safe,
             fields=meanings,
             is_document=job.source.layout.is_document,

@@ -24,6 +24,7 @@ from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, RefusalKind
 from masktron.jobs.mask import run_mask
 from masktron.jobs.outside_limits import weight_classes
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search.bench import Bench
 from masktron.jobs.search.refusal import remedies_tried, run_mask_or_suggest
 from masktron.jobs.search.remedies import RefusedRun, cost_of, remedies_for
@@ -259,19 +260,21 @@ def test_no_value_of_a_record_is_told(tmp_path: Path) -> None:
 def test_the_time_for_trials_ends(tmp_path: Path) -> None:
     data, rules = _files(tmp_path, CASES["few records"])
     with refused(InfeasibleError, "too-few-records") as caught:
-        run_mask_or_suggest(data, rules, tmp_path / "m.xml", config=Config(k=10, on_refusal="suggest"), seconds=1e-6)
+        run_mask_or_suggest(
+            MaskRequest(data, rules, tmp_path / "m.xml", config=Config(k=10, on_refusal="suggest")), seconds=1e-6
+        )
     assert caught.value.refusal is None
     assert "nothing could be tried within the time" in plain(problem_of(caught.value).further[-1].references["how"])
 
 
 def test_what_the_time_does_not_reach_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, rules = _files(tmp_path, CASES["few records"])
-    config = Config(k=10)
+    request = MaskRequest(data, rules, tmp_path / "m.xml", config=Config(k=10))
     with pytest.raises(InfeasibleError) as caught:
-        run_mask(data, rules, tmp_path / "m.xml", config=config)
+        run_mask(request)
     monkeypatch.setattr(Bench, "outcome", _over)
     deadline = Deadline(600, time.monotonic())
-    found = remedies_tried(caught.value, data, rules, tmp_path / "m.xml", config, deadline, no_progress).remedies
+    found = remedies_tried(caught.value, request, deadline, no_progress).remedies
     assert [one.state for one in found] == ["untried", "untried"]
     assert all("time for suggestions" in sentence(one.reason) for one in found)
 

@@ -15,9 +15,10 @@ from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Role
 from masktron.errors import MasktronError
 from masktron.figures import FIGURES
-from masktron.jobs.assess import run_assess
+from masktron.jobs.assess import AssessRequest, run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search.asked import TuneSettings, tune_settings_in
 from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.search.grid import settings_of
@@ -127,8 +128,8 @@ def test_figures_are_those_of_mask_and_assess_with_the_same_key(
     assert found.refused == ""
     out, manifest = tmp_path / "m.xml", tmp_path / "m.json"
     config = replace(settings_of(recipe, CONFIG), secret=secret_of_run(seed))
-    run_mask(*files, out, config=config, manifest=manifest)
-    assessed = run_assess(out, files[0], manifest=manifest, measures=NAMES)
+    run_mask(MaskRequest(*files, out, config=config, manifest=manifest))
+    assessed = run_assess(AssessRequest(out, files[0], manifest=manifest, measures=NAMES))
     assert {one.name: str(one.value) for one in assessed.figures} == {
         name: str(value) for name, (value, _) in found.figures.items()
     }
@@ -312,7 +313,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     assert text.startswith("# mine\n") and 'SEX = "sex.csv"  # of the office\nJOB = "change:0.3"\n' in text
     assert "rate = 0.1" in text and 'JOB = "quasi-identifier"' in text
     config = load_config(settings)
-    same = run_mask(*files, tmp_path / "same.xml", config=replace(config, secret=secret_of_run(0)))
+    same = run_mask(MaskRequest(*files, tmp_path / "same.xml", config=replace(config, secret=secret_of_run(0))))
     spread = found[number]["spread"]
     figures = {one.name: one.value for one in same.figures if not math.isnan(one.value)}
     assert all(
@@ -320,12 +321,12 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     )
     assert figures["key_loss"] > 0
     # a release has a key of its own: figures come near, and what others can conclude is the same
-    other = run_mask(*files, tmp_path / "other.xml", config=replace(config, secret=bytes(range(32))))
+    other = run_mask(MaskRequest(*files, tmp_path / "other.xml", config=replace(config, secret=bytes(range(32)))))
     near = {one.name: one.value for one in other.figures}
     assert near["key_loss"] == pytest.approx(found[number]["figures"]["key_loss"], rel=0.3)
     assert near["global_risk"] == pytest.approx(found[number]["figures"]["global_risk"], rel=0.3)
     manifest = tmp_path / "m.json"
-    run_mask(*files, tmp_path / "m.xml", config=config, manifest=manifest)
+    run_mask(MaskRequest(*files, tmp_path / "m.xml", config=config, manifest=manifest))
     written = json.loads(manifest.read_text())
     assert written["secret"] not in {secret_of_run(seed).hex() for seed in range(3)}
     assert len({(tmp_path / f"{name}.xml").read_bytes() for name in ("m", "same", "other")}) == 3

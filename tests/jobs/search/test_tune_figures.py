@@ -14,9 +14,10 @@ from examples import FULL
 from masktron.config import Config, Role
 from masktron.errors import InfeasibleError
 from masktron.figures import FIGURES
-from masktron.jobs.assess import run_assess
+from masktron.jobs.assess import AssessRequest, run_assess
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
 from masktron.jobs.search.grid import settings_of
 from masktron.masking import SharedWork
@@ -57,9 +58,11 @@ def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recip
     found = bench_of(data, rules, config, NAMES).outcome(Attempt(0, recipe.settings, 1, whole=True), no_progress)
     out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
     masked = run_mask(
-        data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
+        MaskRequest(
+            data, rules, out, config=replace(settings_of(recipe, config), secret=secret_of_run(1)), manifest=manifest
+        )
     )
-    assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
+    assessed = run_assess(AssessRequest(out, data, manifest=manifest, measures=NAMES))
     assert found.refused == ""
     assert {one.name: _comparable(one.value) for one in assessed.figures} == {
         name: _comparable(value) for name, (value, _) in found.figures.items()
@@ -184,4 +187,4 @@ def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: 
     assert reasons["kept"] == ""
     assert "would break broken" in sentence(reasons["broken"])
     with refused(InfeasibleError, "rules-not-kept", rules=("broken",)):
-        run_mask(data, rules, tmp_path / "out.xml", config=CONFIG.updated(nominal=(), k=3))
+        run_mask(MaskRequest(data, rules, tmp_path / "out.xml", config=CONFIG.updated(nominal=(), k=3)))

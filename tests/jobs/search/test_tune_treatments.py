@@ -19,6 +19,7 @@ from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search import bench as bench_module
 from masktron.jobs.search.asked import TuneSettings, tune_settings_in
 from masktron.jobs.search.bench import Attempt, Bench, secret_of_run
@@ -195,7 +196,9 @@ def test_mask_with_the_written_settings_gives_the_same_figures(
     assert 'AGE = "quasi-identifier"  # known' in text
     assert 'REGION = "quasi-identifier"' in text
     assert ('REGION = "../trees/region.csv:1"' in text) == bool(best["recode"])
-    masked = run_mask(*files, tmp_path / "m.xml", config=replace(load_config(settings), secret=secret_of_run(0)))
+    masked = run_mask(
+        MaskRequest(*files, tmp_path / "m.xml", config=replace(load_config(settings), secret=secret_of_run(0)))
+    )
     figures = {one.name: float(f"{one.value:.9g}") for one in masked.figures if not math.isnan(one.value)}
     assert figures["key_k"] >= 3
     assert figures.items() <= best["figures"].items()

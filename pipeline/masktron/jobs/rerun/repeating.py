@@ -35,6 +35,7 @@ from masktron.jobs.rerun.facts import (
     outcome_of,
     read_former_run,
 )
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.translated_rules import files_of_recoding
 from masktron.level_settings import with_tables
 from masktron.perturbation_settings import short_pram
@@ -206,7 +207,7 @@ def _repeated_run(
     try:
         if how.dry_run:
             return _dry(result, files, config, how, progress)
-        masked = run_mask(
+        asked = MaskRequest(
             files.data,
             files.rules,
             files.out,
@@ -214,8 +215,8 @@ def _repeated_run(
             manifest=files.manifest,
             replaces=how.replaces,
             again=how.again,
-            progress=progress,
         )
+        masked = run_mask(asked, progress)
     except InvalidOriginalError as error:
         raise InvalidNextFileError(error, changes) from error
     except ViolationError as error:
@@ -256,15 +257,7 @@ def _compared(
         Among others: the records are not flat, and stand not in each other, either.
     """
     documents = Given(config.documents, files.data, spare=frozenset(config.documents))
-    job = open_job(
-        files.data,
-        files.rules,
-        reading=config.reading,
-        phase=config.phase,
-        progress=progress,
-        given=documents,
-        missing=config.missing,
-    )
+    job = open_job(files.data, files.rules, config, progress=progress, given=documents)
     source, tree = job.source, job.source.tree
     if tree is None:
         require_flat(job)

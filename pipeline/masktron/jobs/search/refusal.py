@@ -6,7 +6,6 @@ import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from masktron.config import Config, Role, config_from
 from masktron.counts import counted
@@ -23,6 +22,7 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.opening import open_original
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.run import Run
+from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.search.bench import Attempt, Bench
 from masktron.jobs.search.choosing import broken_limits, near_unmasked
 from masktron.jobs.search.remedies import RefusedRun, cost_of, remedies_for
@@ -50,25 +50,14 @@ _UNITS = "{n} are masked in units here: nothing was tried, and what may help is 
 
 
 def run_mask_or_suggest(
-    data: Path,
-    rules: Path,
-    out: Path,
-    *,
-    config: Config | None = None,
-    manifest: Path | None = None,
-    rules_out: Path | None = None,
-    replaces: bool = False,
-    again: str | None = None,
-    resume: bool = False,
-    progress: Progress = no_progress,
-    seconds: float = SECONDS,
+    request: MaskRequest, progress: Progress = no_progress, seconds: float = SECONDS
 ) -> MaskResult:
     """Mask as `run_mask` does; where it refuses and the settings ask for it, try what could help.
 
     Parameters
     ----------
-    data, rules, out, config, manifest, rules_out, replaces, again, resume, progress
-        As for `run_mask`.
+    request : MaskRequest
+    progress : callable
     seconds : float
         What the trials may take.
 
@@ -80,20 +69,9 @@ def run_mask_or_suggest(
         As for `run_mask`; ``refusal`` has the remedies where the settings ask for them, and the hint names some.
         A file that `out` would have replaced is unchanged, and the hint says so.
     """
-    config = config or Config()
+    config, out = request.config, request.out
     try:
-        return run_mask(
-            data,
-            rules,
-            out,
-            config=config,
-            manifest=manifest,
-            rules_out=rules_out,
-            replaces=replaces,
-            again=again,
-            resume=resume,
-            progress=progress,
-        )
+        return run_mask(request, progress)
     except (InfeasibleError, ViolationError) as error:
         if isinstance(error, ReleasedBeforeError):
             pass  # it says itself what helps
@@ -102,7 +80,7 @@ def run_mask_or_suggest(
                 _tell(error, "nothing is tried where keys are drawn anew or swapped")
         elif isinstance(error, InfeasibleError) or error.facts:
             if config.on_refusal == "suggest":
-                _suggest(error, data, rules, out, config, seconds, progress)
+                _suggest(error, request, seconds, progress)
             else:
                 _name(error, config)
         if out.is_file():
@@ -110,14 +88,12 @@ def run_mask_or_suggest(
         raise
 
 
-def _suggest(
-    error: MasktronError, data: Path, rules: Path, out: Path, config: Config, seconds: float, progress: Progress
-) -> None:
+def _suggest(error: MasktronError, request: MaskRequest, seconds: float, progress: Progress) -> None:
     """Let an error have what helps, as far as the time reaches."""
     deadline = Deadline(seconds, time.monotonic())
     progress("refused; trying what could help", 0)
     try:
-        error.refusal = remedies_tried(error, data, rules, out, config, deadline, progress)
+        error.refusal = remedies_tried(error, request, deadline, progress)
     except BudgetOver:
         _tell(error, "nothing could be tried within the time for suggestions")
         return
@@ -145,13 +121,7 @@ def _named(found: Iterable[RemedyResult]) -> tuple[Problem, ...]:
 
 
 def remedies_tried(
-    error: MasktronError,
-    data: Path,
-    rules: Path,
-    out: Path,
-    config: Config,
-    deadline: Deadline,
-    progress: Progress,
+    error: MasktronError, request: MaskRequest, deadline: Deadline, progress: Progress
 ) -> RefusalResult:
     """Try what suits an error, within the time.
 
@@ -160,19 +130,20 @@ def remedies_tried(
     BudgetOver
         Not even the original could be read within it.
     """
-    original = _opened(data, rules, config, error.facts, deadline.watching(progress))
+    config = request.config
+    original = _opened(request, error.facts, deadline.watching(progress))
     if original is None:
         found, n, units = remedies_for(error.facts, RefusedRun(config)), 0, False
     else:
         found = remedies_for(error.facts, RefusedRun.of(original, config))
-        size = sized(original, out, resume=False).config.unit_records
+        size = sized(original, request.out, resume=False).config.unit_records
         n = len(original.kept)
         units = bool(size) and n > (size or 0)
     if original is not None and not units:
         found = _tried(found, original, config, deadline, progress)
     return RefusalResult(
-        data=shown(data),
-        rules=shown(rules),
+        data=shown(request.data),
+        rules=shown(request.rules),
         problem=error.problem,
         exit_code=int(error.exit_code),
         facts=error.facts,
@@ -182,18 +153,19 @@ def remedies_tried(
     )
 
 
-def _opened(data: Path, rules: Path, config: Config, facts: Sequence[RefusalFacts], progress: Progress) -> Run | None:
+def _opened(request: MaskRequest, facts: Sequence[RefusalFacts], progress: Progress) -> Run | None:
     """Read the original; where it is what was refused, without the records and rules that stand in the way.
 
     None where it cannot be masked so either.
     """
+    config = request.config
     named = (rule for fact in facts for rule in fact.rules)
     looser = replace(
         config, invalid="exclude", rare_units="exclude", allow=tuple(dict.fromkeys((*config.allow, *named)))
     )
     for settings in (config, looser):
         try:
-            return open_original(data, rules, settings, progress)
+            return open_original(request.data, request.rules, settings, progress)
         except (InvalidOriginalError, InfeasibleError):
             continue
     return None
