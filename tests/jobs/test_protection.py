@@ -143,7 +143,8 @@ def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved(
     less[0, 1] = np.nan
     (problem,) = says(ValuesExchanged(), pair_of(before, less))
     assert sentence(problem) == (
-        "V1, which made drew, has no value where the original has one in 1 record, first in record 1 of the original"
+        "V1, which made drew, has no value where the original has one in 1 record, first in released record 1, "
+        "in the order of the original"
     )
     assert says(ModelDrawn(), pair_of(before, moved)) == []
     after[:3] = before[:3]

@@ -372,7 +372,8 @@ def _kinds_of_values(declared: Declared, pair: Pair, found: Findings) -> None:
         }
         found.problems += [
             Note(
-                "{field}, which {method} drew, {what} in {cells:record}, first in record {first} of the original",
+                "{field}, which {method} drew, {what} in {cells:record}, first in released record "
+                "{first}, in the order of the original",
                 field=Field(name),
                 method=declared.method,
                 what=what,
