@@ -35,6 +35,7 @@ ORDER = [
     | {"standard_streams", "streams", "thresholds", "toml_text", "versions"},
     {"former_names"},
     {
+        "child_process",
         "extras",
         "release_secret",
         "supervisor",
@@ -227,10 +228,8 @@ PARSERS = {
 OPENED = {
     "addresses": "where the system keeps the arguments of this process",
     "engines.saxon_engine": "a device",
-    "engines.engine_process": "a device",
+    "child_process": "a device",
     "judge.deferral": "counts columns in the document of the engine that decides",
-    "judge.slice_tasks": "slices for engines that are not ours",
-    "judge.recount.recount": "slices for engines that are not ours",
     "executor.run_parts": "parts of runs",
     "files": "texts of the user, and hashes",
     "commands.explain": "whether XML is rules or microdata",

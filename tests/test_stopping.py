@@ -43,18 +43,20 @@ import masktron.commands.running
 from masktron.judge.worker_pool import WorkerPool
 def busy(*_, **__):
     with WorkerPool(1, slow.opening) as pool:
-        print(pool._workers[0].pid)
-        for _ in pool.answers([types.SimpleNamespace(lane=0)]):
+        print(pool._workers[0].process.pid)
+        for _ in pool.answers([types.SimpleNamespace(lane=0)] * 2):
             wait()
 masktron.commands.running.check_outputs = busy
 """
 SLOW = """
 import time
+done = []
 def opening():
     return work
 def work(task):
-    yield "begun"
-    time.sleep(60)
+    if done:
+        time.sleep(60)
+    done.append(task)
 """
 DEAF = """
 import os

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -18,12 +19,14 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from lent_engines import Lending
-from masktron.engines import engine_process, saxon
-from masktron.engines.engine_process import EngineProcess, TooLongError
+from masktron import child_process
+from masktron.child_process import TooLongError
+from masktron.engines import saxon
+from masktron.engines.engine_process import EngineProcess
 from masktron.errors import Exit, ResourceError
 from masktron.judge import programs
 from masktron.judge.programs import compile_program
-from masktron.judge.worker_pool import WorkerPool, WorkerPoolError
+from masktron.judge.worker_pool import WorkerPool
 from masktron.processes import rules_within
 from other_processes import ends, lives
 from pool_tasks import Lane, sleeper
@@ -51,15 +54,15 @@ def engine() -> EngineProcess:
 
 def test_saxon_runs_in_another_process_which_is_used_again() -> None:
     assert saxon.decide(text(3), {}, ". = 'aaab'")
-    first = engine().process().pid
+    first = engine().child().process.pid
     assert not saxon.decide(text(3), {}, ". = 'b'")
-    assert engine().process().pid == first != os.getpid()
+    assert engine().child().process.pid == first != os.getpid()
 
 
 def pid_of_another_thread() -> int:
     def asked() -> int:
         saxon.decide(text(3), {}, ". = 'b'")
-        return engine().process().pid
+        return engine().child().process.pid
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asked).result()
@@ -69,7 +72,7 @@ def test_other_tests_lend_it_to_the_next_thread(lending: Lending, monkeypatch: p
     monkeypatch.setattr(lending, "pausing", False)
     first = pid_of_another_thread()
     assert lives(first)
-    assert pid_of_another_thread() == first != engine().process().pid
+    assert pid_of_another_thread() == first != engine().child().process.pid
 
 
 def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> None:
@@ -78,7 +81,7 @@ def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> Non
         "<x:template match='/'><x:value-of select=\"matches(x, '^(a+)+$')\"/></x:template></x:stylesheet>"
     )
     program = saxon.Stylesheet(stylesheet)
-    before = engine().process().pid
+    before = engine().child().process.pid
     begun = time.monotonic()
     with rules_within(0.3), pytest.raises(TooLongError):
         program.run(text(40))
@@ -90,15 +93,14 @@ def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> Non
 
 NAPS = """
 import time
-from masktron.engines.engine_process import serving
 
-class Naps:
-    def ask(self, question, *given):
-        time.sleep(given[0] if given else 0)
-        return question
+def ask(asked):
+    question, given = asked
+    time.sleep(given[0] if given else 0)
+    return question
 
-def serve():
-    serving(Naps, lambda error: False)
+def opened():
+    return ask
 """
 
 
@@ -107,16 +109,17 @@ def test_an_answer_at_the_limit_leaves_an_engine_that_answers(
 ) -> None:
     (tmp_path / "naps.py").write_text(NAPS)
     monkeypatch.syspath_prepend(tmp_path)
-    expire = engine_process._expire
+    naps_module = importlib.import_module("naps")
+    expire = child_process._expire
 
     def slowly(*given: Any) -> None:
         # the answer comes between the decision to end the process and its end
         time.sleep(0.3)
         expire(*given)
 
-    monkeypatch.setattr(engine_process, "_expire", slowly)
-    naps = EngineProcess("naps", "naps:serve")
-    naps.ask("begin")
+    monkeypatch.setattr(child_process, "_expire", slowly)
+    naps = EngineProcess("naps", naps_module.opened)
+    naps.within(None, "begin")
     try:
         assert naps.within(0.05, "first", 0.1) == "first"
         assert naps.within(None, "second", 0.5) == "second"
@@ -128,7 +131,7 @@ def test_an_answer_at_the_limit_leaves_an_engine_that_answers(
 
 
 def test_an_interrupt_while_saxon_evaluates_ends_it() -> None:
-    before = engine().process().pid
+    before = engine().child().process.pid
     saxon.version()
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -145,7 +148,7 @@ def test_an_interrupt_while_saxon_evaluates_ends_it() -> None:
 
 def test_an_engine_that_the_system_kills_is_an_error_with_a_reason() -> None:
     saxon.version()
-    timer = threading.Timer(0.3, engine().process().kill)
+    timer = threading.Timer(0.3, engine().child().kill)
     timer.start()
     with refused(ResourceError, "engine-ended", how="was killed from outside") as caught:
         saxon.decide(text(40), {}, "matches(., '^(a+)+$')")
@@ -153,7 +156,7 @@ def test_an_engine_that_the_system_kills_is_an_error_with_a_reason() -> None:
 
 
 def test_one_that_was_killed_between_two_questions_is_started_again() -> None:
-    before = engine().process()
+    before = engine().child().process
     before.kill()
     before.wait()
     assert saxon.decide(text(1), {}, ". = 'ab'")
@@ -164,12 +167,12 @@ def test_the_engine_of_a_thread_ends_with_it() -> None:
 
     def ask() -> None:
         saxon.version()
-        found.append(engine().process().pid)
+        found.append(engine().child().process.pid)
 
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
-    assert found[0] != engine().process().pid
+    assert found[0] != engine().child().process.pid
     assert ends(found[0])
 
 
@@ -204,7 +207,7 @@ def test_many_records_that_take_long_together_are_no_error(tmp_path: Path, monke
         # as if each record took a hundredth of a second
         if question == "run" and seconds is not None and str(given[2]).count("<Record>") > 100 * seconds:
             late.append(question)
-            raise TooLongError(question)
+            raise TooLongError
         return ends(self, None, question, *given)
 
     monkeypatch.setattr(EngineProcess, "within", within)
@@ -221,7 +224,7 @@ def test_libxml2_is_ended_on_a_whole_document(tmp_path: Path, monkeypatch: pytes
     rules = write_rules(tmp_path / "r.sch", "B >= 0", QUADRATIC)
     with refused(ResourceError, "rule-too-slow", on="on the whole document", where=f"{rules}:1, rule R2"):
         masktron.validate(data, rules, rule_timeout=0.3)
-    assert lives(programs._APART.engine.process().pid)
+    assert lives(programs._APART.engine.child().process.pid)
     programs._APART.engine.close()
 
 
@@ -238,11 +241,10 @@ def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.judge.worker_pool._LOOKING", 0.05)
     monkeypatch.setattr("masktron.judge.worker_pool._STARTING", 0.0)
     with rules_within(0.3), WorkerPool(1, sleeper) as pool:
-        member = pool._workers[0].pid
-        with pytest.raises(WorkerPoolError, match="too long"):
+        member = pool._workers[0].process.pid
+        with pytest.raises(TooLongError, match="too long"):
             list(pool.answers([Lane()]))
     assert ends(member)
 

@@ -204,7 +204,7 @@ def test_workers_killed_at_any_time(seed: int) -> None:
             while not over.wait(drawn.uniform(0, 0.1)):
                 # by then the slices that were in flight are done, so that none ends two workers
                 if given >= at + AHEAD * executor.workers or not killed:
-                    for process in drawn.sample(sorted(executor._processes, key=lambda one: one.pid), 1):
+                    for process in drawn.sample(sorted(executor._processes, key=lambda one: one.process.pid), 1):
                         process.kill()
                     killed, at = killed + 1, given
 
@@ -270,13 +270,13 @@ def test_an_executor_that_is_closed_says_so() -> None:
 
 
 def test_workers_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.processes.interpreter", lambda: None)
+    monkeypatch.setattr("masktron.child_process.interpreter", lambda: None)
     with LocalProcesses(2) as executor, refused(ResourceError, "worker-lost"):
         list(executor.map(tasks.square, range(3), stage="none"))
 
 
 def test_workers_that_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.executor.local_processes._SERVING", "os:abort")
+    monkeypatch.setattr("masktron.executor.local_processes.opened_worker", os.abort)
     with LocalProcesses(1) as executor, refused(ResourceError, "worker-lost"):
         list(executor.map(tasks.square, range(3), stage="none"))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +41,7 @@ from across_runs import Row, texts, write
 from cli_runner import write_data, write_rules
 from cutting import cut_from
 from examples import examples, parts
+from masktron.child_process import RefusedError
 from masktron.errors import ViolationError
 from masktron.jobs import revalidate as module
 from masktron.judge.across.collect import Collector, RecordCollector
@@ -46,17 +49,18 @@ from masktron.judge.across.planned import Planned
 from masktron.judge.exact import evaluate
 from masktron.judge.recount.aggregates import carrying, carrying_guard
 from masktron.judge.recount.field_values import FieldValues, Wanted, program_of
-from masktron.judge.recount.recount import Asked, EngineRecount, Hand, Recount, asked_of, by_hand, recount
+from masktron.judge.recount.recount import Asked, EngineRecount, JudgeTask, ReadTask, Recount, TryTask, asked_of
 from masktron.judge.recount.sample import _odd, positions_of
 from masktron.judge.report_reader import Events
 from masktron.judge.request import EvaluationRequest
+from masktron.judge.runner import engines_of, runs_of
 from masktron.judge.second_opinions import Cutting, Question, engine_opinions
+from masktron.judge.slice_tasks import Opening, Slice
 from masktron.judge.stylesheet import CheckSelection, EngineName
-from masktron.judge.worker_pool import RefusedError
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import detect_layout
-from masktron.sources.xml.slices import framed, places
+from masktron.sources.xml.slices import cuts, framed, places
 from rulebook_builder import rulebook
 
 ENGINES: dict[XPathVersion, tuple[EngineName, ...]] = {"1.0": ("libxml2", "saxon"), "2.0": ("saxon",)}
@@ -69,10 +73,16 @@ def told_of(
     engines: Sequence[EngineName],
     original: Path | None = None,
     size: int = 200,
+    aside: Collection[int] | None = None,
 ) -> tuple[EngineRecount, ...]:
-    asked = asked_of(EvaluationRequest(path, book, of, original=original), range(len(book.checks)))
-    assert isinstance(asked, Asked), asked
-    return recount(Recount(asked, engines, size, lambda *_: None), by_hand(Hand(asked)))
+    """Return what engines say when they are asked for a recount of a small file, which this process does."""
+    found, real = list[tuple[EngineRecount, ...]](), Recount.results
+    checks = frozenset(range(len(book.checks)) if aside is None else aside)
+    with patch.object(Recount, "results", lambda own: found.append(real(own)) or found[-1]):
+        request = EvaluationRequest(path, book, of, original=original)
+        engine_opinions(request, Question(tuple(engines), checks, 0), cutting=Cutting(size=size))
+    (told,) = found
+    return told
 
 
 def compare(
@@ -419,10 +429,8 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Recount, "results", lambda self: results.append(real(self)) or results[-1])
     counts = engine_opinions(request, question, told=lambda *told: said.append(told), cutting=cutting)
     (recounted,) = results
-    asked = asked_of(request, aside)
-    assert isinstance(asked, Asked)
-    work = Recount(asked, ENGINES["1.0"], 900, lambda *_: None)
-    for one, other in zip(recounted, recount(work, by_hand(Hand(asked))), strict=True):
+    alone = told_of(path, book, LAYOUT, ENGINES["1.0"], original, 900, aside)
+    for one, other in zip(recounted, alone, strict=True):
         assert (one.left, one.objections) == (other.left, other.objections) == ({}, {})
         assert one.counts is not None
         assert other.counts is not None
@@ -434,6 +442,29 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     expected = evaluate(request)
     for one in counts:
         assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())
+
+
+def test_another_file_of_the_name_is_not_read(tmp_path: Path) -> None:
+    book = book_of([UNIQUE[0], "A = 1"], "1.0")
+    path = write(tmp_path / "data.xml", LAYOUT, texts(LAYOUT, GOOD * 3))
+    frame, asked = framed(path, LAYOUT), asked_of(EvaluationRequest(path, book, LAYOUT), [0])
+    assert frame is not None
+    assert isinstance(asked, Asked)
+    work = Opening(frame, book, LAYOUT, asked=asked)()
+    (run,) = runs_of(engines_of(book, LAYOUT, "unaided"), ["", ""], [1])
+    begin, end = next(cuts(frame, 10_000))
+    tasks = (
+        Slice(0, run, 0, begin, end),
+        ReadTask(-2, "libxml2", "file", 0, begin, end),
+        JudgeTask(-2, "libxml2", 0, begin, end, (), book, LAYOUT, frozenset({1})),
+        TryTask(-2, "libxml2", {"file": ((begin, end),)}),
+    )
+    work(tasks[0])
+    path.write_bytes(path.read_bytes())
+    os.utime(path, (1, 1))
+    for task in tasks:
+        with pytest.raises(RefusedError, match="another file"):
+            work(task)
 
 
 def test_what_is_not_flat_or_not_counted_alike_is_refused(tmp_path: Path) -> None:
@@ -495,9 +526,9 @@ def one_more(read: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("where", "wrong"),
     [
-        ("field_values.Events", SimpleNamespace(of=one_more(Events.of))),
-        ("recount.places", one_more(places)),
-        ("recount.Events", SimpleNamespace(of=one_more(Events.of))),
+        ("recount.field_values.Events", SimpleNamespace(of=one_more(Events.of))),
+        ("recount.recount.places", one_more(places)),
+        ("slice_tasks.Events", SimpleNamespace(of=one_more(Events.of))),
     ],
     ids=["conditions", "sample", "verdicts"],
 )
@@ -507,7 +538,7 @@ def test_an_engine_that_saw_another_number_of_records_is_not_believed(
     path = write(tmp_path / "data.xml", LAYOUT, texts(LAYOUT, GOOD))
     book = book_of(["count(//Record[A = 1 and B = 1]) < 50"], "1.0")
     assert all(told.counts is not None for told in told_of(path, book, LAYOUT, ENGINES["1.0"]))
-    monkeypatch.setattr(f"masktron.judge.recount.{where}", wrong)
+    monkeypatch.setattr(f"masktron.judge.{where}", wrong)
     for told in told_of(path, book, LAYOUT, ENGINES["1.0"]):
         assert (told.counts, set(told.left)) == (None, {0})
 

@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from masktron.child_process import ChildProcess
 from masktron.engines import engine_process, saxon
 from masktron.engines.engine_process import EngineProcess
+from masktron.engines.saxon_engine import opened_saxon
 
 type Kept = tuple[EngineProcess, list[tuple[int, int]]]
 """An engine, and what nobody needs of it any more."""
@@ -33,7 +35,6 @@ class Lending:
     def __init__(self) -> None:
         self.pausing = False
         self._idle: deque[Kept] = deque()
-        self._starting = engine_process.started
         # Linux ends a process with the thread that started it: this one ends last
         self._keeper = ThreadPoolExecutor(1, thread_name_prefix="starts-engines")
 
@@ -41,7 +42,7 @@ class Lending:
         """Return an engine for a thread."""
         if self._idle and not self.pausing:
             return self._idle.pop()
-        return EngineProcess("Saxon", "masktron.engines.saxon_engine:serve"), []
+        return EngineProcess("Saxon", opened_saxon), []
 
     def returned(self, kept: Kept) -> None:
         """Take back what a thread had, unless it was ended for good."""
@@ -49,10 +50,10 @@ class Lending:
             self._idle.append(kept)
 
     def started(self, *given: Any, **named: Any) -> Any:
-        """Stand for `masktron.processes.started`."""
+        """Stand for `ChildProcess` where an engine is started."""
         if self.pausing:
-            return self._starting(*given, **named)
-        return self._keeper.submit(self._starting, *given, **named).result()
+            return ChildProcess(*given, **named)
+        return self._keeper.submit(ChildProcess, *given, **named).result()
 
     def close(self) -> None:
         """End what is idle."""
@@ -85,7 +86,7 @@ class _Lent(threading.local):
 def lending_engines() -> Iterator[Lending]:
     """Lend engines within the ``with`` statement."""
     lending = Lending()
-    with patch.object(engine_process, "started", lending.started), patch.object(saxon, "_OWN", _Lent(lending)):
+    with patch.object(engine_process, "ChildProcess", lending.started), patch.object(saxon, "_OWN", _Lent(lending)):
         try:
             yield lending
         finally:

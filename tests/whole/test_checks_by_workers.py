@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     killed: list[int] = []
 
     def there() -> list[int]:
-        workers = [process.pid for process in list(executors[0]._processes)] if executors else []
+        workers = [child.process.pid for child in list(executors[0]._processes)] if executors else []
         return [own for pid in workers for own in children(pid)] if seed % 2 else workers
 
     def kill() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from masktron.child_process import TooLongError
 from masktron.constraints import (
     Atom,
     Form,
@@ -28,7 +29,6 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.engines import saxon
-from masktron.engines.engine_process import TooLongError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
 from masktron.rulebook.expressions.forbidden import shortened

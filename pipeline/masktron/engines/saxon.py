@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from masktron.engines.engine_process import AnsweredError, EngineProcess, TooLongError
-from masktron.engines.saxon_engine import SaxonEngine, is_saxon_error
+from masktron.child_process import RefusedError, TooLongError
+from masktron.engines.engine_process import EngineProcess
+from masktron.engines.saxon_engine import SaxonEngine, opened_saxon
 from masktron.processes import RULE_SECONDS, interpreter, is_member, rule_seconds
 
 
@@ -41,12 +42,7 @@ class _Here:
         self._engine = SaxonEngine(quiet=False)
 
     def within(self, _seconds: float | None, question: str, *given: Any) -> Any:
-        try:
-            return self._engine.ask(question, *given)
-        except Exception as error:
-            if is_saxon_error(error):
-                raise AnsweredError(str(error)) from None
-            raise
+        return self._engine.ask(question, *given)
 
 
 class _Own(threading.local):
@@ -54,7 +50,7 @@ class _Own(threading.local):
 
     def __init__(self) -> None:
         here = is_member() or interpreter() is None
-        self.engine = _Here() if here else EngineProcess("Saxon", "masktron.engines.saxon_engine:serve")
+        self.engine = _Here() if here else EngineProcess("Saxon", opened_saxon)
         self.dropped: list[tuple[int, int]] = []
 
 
@@ -73,7 +69,7 @@ def _ask(seconds: float | None, question: str, *given: Any) -> Any:
             engine.within(seconds, "forget", dropped)
         _OWN.dropped.clear()
         return engine.within(seconds, question, *given)
-    except AnsweredError as error:
+    except RefusedError as error:
         raise SaxonError(str(error)) from None
 
 
@@ -135,7 +131,7 @@ class _Numbered:
     def current(self) -> int:
         """Return its number in the process that runs."""
         if isinstance(_OWN.engine, EngineProcess):
-            _OWN.engine.process()
+            _OWN.engine.child()
         if self._process != _OWN.engine.started:
             self._made()
         return self.number

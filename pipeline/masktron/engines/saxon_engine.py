@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from masktron.child_process import RefusedError, silence_streams
 
 if TYPE_CHECKING:
     from saxonche import PySaxonProcessor, PyXdmNode, PyXsltExecutable
@@ -70,7 +72,7 @@ def silenced() -> Iterator[None]:
 class SaxonEngine:
     """Does what it is asked: one method for each question, with texts and numbers in and out.
 
-    What was compiled or parsed is called by a number. Everything raises `saxonche.PySaxonApiError`.
+    What was compiled or parsed is called by a number.
 
     Parameters
     ----------
@@ -107,9 +109,20 @@ class SaxonEngine:
         return cls._processors[careful]
 
     def ask(self, question: str, *given: Any) -> Any:
-        """Answer a question, which is the name of a method."""
-        with self._silence():
-            return getattr(self, question)(*given)
+        """Answer a question, which is the name of a method.
+
+        Raises
+        ------
+        RefusedError
+            What Saxon says against it.
+        """
+        try:
+            with self._silence():
+                return getattr(self, question)(*given)
+        except Exception as error:
+            if type(error).__name__ == "PySaxonApiError":
+                raise RefusedError(str(error)) from None
+            raise
 
     def version(self) -> str:
         """Return Saxon's name and version."""
@@ -169,13 +182,9 @@ class SaxonEngine:
         return engine
 
 
-def is_saxon_error(error: Exception) -> bool:
-    """Tell whether an error is what Saxon says of what it was asked."""
-    return type(error).__name__ == "PySaxonApiError"
-
-
-def serve() -> None:
-    """Serve Saxon in this process."""
-    from masktron.engines.engine_process import serving  # noqa: PLC0415
-
-    serving(lambda: SaxonEngine(quiet=True), is_saxon_error)
+def opened_saxon() -> Callable[[tuple[str, tuple[Any, ...]]], Any]:
+    """Open Saxon in a process that serves it; what it prints is heard until it runs."""
+    engine = SaxonEngine(quiet=True)
+    engine.version()
+    silence_streams()
+    return lambda asked: engine.ask(asked[0], *asked[1])

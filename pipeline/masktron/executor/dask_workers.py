@@ -1,8 +1,8 @@
 """A Dask cluster on this machine: a scheduler in this process, and workers that end with it.
 
-Dask's own way to start workers imports the script that called masktron once more (`masktron.processes` says why that
-is not done). Whoever reaches a scheduler can have it run anything. So this one listens on the loopback address, and
-speaks only to who has a certificate that exists in the memory of these processes.
+Dask's own way to start workers imports the script that called masktron once more (`masktron.child_process` says why
+that is not done). Whoever reaches a scheduler can have it run anything. So this one listens on the loopback address,
+and speaks only to who has a certificate that exists in the memory of these processes.
 """
 
 from __future__ import annotations
@@ -10,22 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pickle
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from masktron.child_process import ChildLostError, ChildProcess, Work
 from masktron.errors import ResourceError, UsageError
 from masktron.executor.travelling import ALONE
-from masktron.processes import end, pipe, send, started
 from masktron.scratch import private_folder
 
 _HOST = "127.0.0.1"
@@ -110,10 +108,10 @@ class _Led:
 
     def __init__(self, workers: int, opening: tuple[str, Any, str]) -> None:
         self.failure: str | None = None
-        self._opening = opening
+        self._opening = partial(work_for_scheduler, *opening)
         self._closing = threading.Event()
         self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._processes: set[ChildProcess] = set()
         self._threads = [
             threading.Thread(target=self._lead, name="masktron-dask", daemon=True) for _ in range(workers)
         ]
@@ -136,32 +134,26 @@ class _Led:
         while not self._closing.is_set():
             since = time.monotonic()
             try:
-                process = started("masktron.executor.dask_workers:serve", member=False, environment=ALONE)
-            except OSError as problem:
-                self.failure = f"a worker of Dask cannot be started: {problem}"
+                child = ChildProcess(self._opening, member=False, environment=ALONE)
+            except ChildLostError as lost:
+                self.failure = f"a worker of Dask cannot be started: {lost}"
                 return
             with self._lock:
-                self._processes.add(process)
+                self._processes.add(child)
                 if self._closing.is_set():
-                    process.kill()
-            try:
-                send(pipe(process.stdin), self._opening)
-            except OSError:
-                process.kill()
-            code = process.wait()
-            end(process)
+                    child.kill()
+            code = child.process.wait()
+            child.close()
             with self._lock:
-                self._processes.discard(process)
+                self._processes.discard(child)
             tries = 0 if time.monotonic() > since + _LIVED else tries + 1
             if tries >= _TRIES:
                 self.failure = f"workers of Dask end as soon as they are started (exit code {code})"
                 return
 
 
-def serve() -> None:
-    """Be a worker until the scheduler or the parent ends."""
-    os.dup2(2, 1)  # nobody reads what a library prints
-    address, security, folder = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+def work_for_scheduler(address: str, security: Any, folder: str) -> Work:
+    """Be a worker until the scheduler or the parent ends: this opening never returns."""
     tempfile.tempdir = str(Path(folder))
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     asyncio.run(_work(address, security, folder))

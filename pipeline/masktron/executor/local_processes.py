@@ -3,36 +3,27 @@
 A thread leads each process: it starts it, hands it slices, and starts another one where it was lost. A process ends
 with its thread, and so with this process, however that ends.
 
-`masktron.judge.worker_pool` is another pool on the same processes, for another promise: answers of a task come
-in any number while it runs, tasks of a lane are dropped together, and a worker that is lost ends the whole, since the
-caller has another way. Here a slice has one result, results have an order, and a lost worker is replaced.
+`masktron.judge.worker_pool` is another pool on the same processes, for another promise: answers of tasks come as they
+are done, tasks of a lane are dropped together, and a worker that is lost ends the whole, since the caller has another
+way. Here results have the order of the slices, and a lost worker is replaced.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
-from typing import IO, Any, Self
+from typing import Self
 
+from masktron.child_process import ChildLostError, ChildProcess, Work
 from masktron.errors import ResourceError
 from masktron.executor.contract import AHEAD, ended_twice, number_of
 from masktron.executor.travelling import ALONE, answer, carried, result
-from masktron.processes import end, pipe, rule_seconds, send, started
+from masktron.processes import rule_seconds
 from masktron.progress import Told, untold
 
-_HEAD = 8
-"""Bytes that say how long an answer is."""
-_THERE = b"there"
-"""What a process says when it can work."""
 _TRIES = 3
-_SERVING = "masktron.executor.local_processes:serve"
 
 
 class LocalProcesses:
@@ -51,7 +42,7 @@ class LocalProcesses:
         self.workers = workers
         self._changed = threading.Condition()
         self._ready: deque[_Task] = deque()
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._processes: set[ChildProcess] = set()
         self._leaders: list[threading.Thread] = []
         self._closing = False
 
@@ -121,17 +112,18 @@ class LocalProcesses:
             while (task := self._next()) is not None:
                 try:
                     worker = worker or self._worker()
-                except OSError as problem:
-                    self._fail(task.run, _not_started(problem))
+                except ChildLostError as lost:
+                    reason = f"a worker cannot be started: {lost}"
+                    self._fail(task.run, ResourceError.of("worker-lost", reason=reason))
                     continue
                 try:
                     said = worker.answer(task)
-                except (OSError, EOFError, ValueError):
-                    self._lost(task, worker)
+                except ChildLostError as lost:
+                    self._lost(task, worker, lost.how)
                     worker = None
                 except Exception as error:  # noqa: BLE001 -- raised again where results are asked for
                     self._fail(task.run, error)
-                    self._end(worker)  # of its answer, some may not have been read
+                    self._end(worker)
                     worker = None
                 else:
                     with self._changed:
@@ -154,27 +146,31 @@ class LocalProcesses:
 
         Raises
         ------
-        OSError
+        ChildLostError
             It cannot be started, or ends at once, again and again.
         """
+        how = ""
         for _ in range(_TRIES):
-            process = started(_SERVING, member=False, environment=ALONE)
+            worker = _Worker(ChildProcess(opened_worker, member=False, environment=ALONE))
             with self._changed:
-                self._processes.add(process)
+                self._processes.add(worker.child)
                 if self._closing:  # nobody ends it any more
-                    process.kill()
-            worker = _Worker(process)
-            if pipe(process.stdout).read(len(_THERE)) == _THERE:
+                    worker.child.kill()
+            try:
+                worker.child.wait_until_open()
+            except ChildLostError as lost:
+                how = lost.how
+                self._end(worker)
+            else:
                 return worker
-            self._end(worker)
-        raise OSError(f"it ends at once{_how(process.returncode)}")
+        raise ChildLostError(f"it ends at once{how}")
 
-    def _lost(self, task: _Task, worker: _Worker) -> None:
+    def _lost(self, task: _Task, worker: _Worker, how: str) -> None:
         """Give a slice to another process, or up."""
         self._end(worker)
         task.ended += 1
         if task.ended > 1:
-            self._fail(task.run, ended_twice(task.run.stage, task.number, _how(worker.process.returncode)))
+            self._fail(task.run, ended_twice(task.run.stage, task.number, how))
             return
         with self._changed:
             if not task.run.over:
@@ -187,9 +183,9 @@ class LocalProcesses:
             self._changed.notify_all()
 
     def _end(self, worker: _Worker) -> None:
-        end(worker.process)
+        worker.child.close()
         with self._changed:
-            self._processes.discard(worker.process)
+            self._processes.discard(worker.child)
 
     def close(self) -> None:
         """End the processes, whatever they do."""
@@ -235,8 +231,8 @@ class _Task:
 class _Worker:
     """A process, as its thread sees it."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
+    def __init__(self, child: ChildProcess) -> None:
+        self.child = child
         self._knows: _Run | None = None
 
     def answer(self, task: _Task) -> bytes:
@@ -244,54 +240,21 @@ class _Worker:
 
         Raises
         ------
-        OSError, EOFError, ValueError
+        ChildLostError
             The process has ended.
         """
-        questions, answers = pipe(self.process.stdin), pipe(self.process.stdout)
-        if self._knows is not task.run:
-            send(questions, (task.run.function, task.run.seconds))
-            self._knows = task.run
-        send(questions, task.piece)
-        return _read(answers, int.from_bytes(_read(answers, _HEAD), "big"))
+        known, self._knows = self._knows is task.run, task.run
+        said: bytes = self.child.ask((None if known else task.run.function, task.run.seconds, task.piece))
+        return said
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
-    found = stream.read(size)
-    if len(found) < size:
-        raise EOFError
-    return found
+def opened_worker() -> Work:
+    """Return what does slices, each by the function that came last."""
+    function = b""
 
+    def work(asked: tuple[bytes | None, float, bytes]) -> bytes:
+        nonlocal function
+        function = function if asked[0] is None else asked[0]
+        return answer(function, asked[2], asked[1])
 
-def _how(code: int | None) -> str:
-    if code is None or code == 0:
-        return ""
-    try:
-        return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
-    except ValueError:
-        return f" (signal {-code})"
-
-
-def _not_started(problem: OSError) -> ResourceError:
-    return ResourceError.of("worker-lost", reason=f"a worker cannot be started: {problem.strerror or problem}")
-
-
-def serve() -> None:
-    """Do slices that come by standard input until it ends; the answers go to standard output."""
-    questions = sys.stdin.buffer
-    function, seconds = b"", 0.0
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints is no answer
-        answers.write(_THERE)
-        answers.flush()
-        try:
-            while True:
-                what: Any = pickle.load(questions)  # noqa: S301 - from the process that started this one
-                if isinstance(what, tuple):
-                    function, seconds = what
-                    continue
-                said = answer(function, what, seconds)
-                answers.write(len(said).to_bytes(_HEAD, "big") + said)
-                answers.flush()
-        except (EOFError, BrokenPipeError):
-            # nobody is there any more; without the ends of engines that have much to take down
-            os._exit(0)
+    return work

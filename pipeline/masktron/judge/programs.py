@@ -16,8 +16,9 @@ from typing import Any, Protocol
 
 from lxml import etree
 
+from masktron.child_process import RefusedError, TooLongError, silence_streams
 from masktron.engines import saxon
-from masktron.engines.engine_process import AnsweredError, EngineProcess, TooLongError
+from masktron.engines.engine_process import EngineProcess
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.judge.conversions import URI
 from masktron.judge.stylesheet import EngineName
@@ -108,36 +109,24 @@ def _messages(error: etree.LxmlError) -> str:
     return str(error).strip() or "libxslt stopped without a message"
 
 
-class Libxml2Engine:
-    """Does what it is asked: one method for each question, with texts in and out."""
+def opened_libxml2() -> Callable[[tuple[str, tuple[Any, ...]]], str]:
+    """Open libxml2 in a process that serves it: it has one question, to transform a document."""
+    transforms: dict[tuple[str, bool, tuple[tuple[str, str], ...]], Transform] = {}
 
-    def __init__(self) -> None:
-        self._transforms: dict[tuple[str, bool, tuple[tuple[str, str], ...]], Transform] = {}
+    def run(text: str, numbers: bool, documents: Mapping[str, str], document: str) -> str:
+        key = (text, numbers, tuple(documents.items()))  # a stylesheet is compiled once
+        try:
+            if key not in transforms:
+                given = {name: partial(str, content) for name, content in documents.items()}
+                transforms[key] = Transform(text, given, numbers=numbers)
+            # the document was parsed before, by a parser with limits
+            parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
+            return transforms[key](etree.fromstring(document, parser))
+        except TransformError as error:
+            raise RefusedError(str(error)) from None
 
-    def ask(self, question: str, *given: Any) -> Any:
-        """Answer a question, which is the name of a method."""
-        return getattr(self, question)(*given)
-
-    def version(self) -> str:
-        """Return the version."""
-        return ".".join(map(str, etree.LIBXML_VERSION))
-
-    def run(self, text: str, numbers: bool, documents: Mapping[str, str], document: str) -> str:
-        """Transform a document; a stylesheet is compiled once."""
-        key = (text, numbers, tuple(documents.items()))
-        if key not in self._transforms:
-            given = {name: partial(str, content) for name, content in documents.items()}
-            self._transforms[key] = Transform(text, given, numbers=numbers)
-        # the document was parsed before, by a parser with limits
-        parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
-        return self._transforms[key](etree.fromstring(document, parser))
-
-
-def serve() -> None:
-    """Serve libxml2 in this process."""
-    from masktron.engines.engine_process import serving  # noqa: PLC0415
-
-    serving(Libxml2Engine, lambda error: isinstance(error, TransformError))
+    silence_streams()  # what it prints quotes values of records
+    return lambda asked: run(*asked[1])
 
 
 APART = 200_000
@@ -404,7 +393,7 @@ class _Libxml2Apart(_Libxml2):
         documents = {name: text() for name, text in self._documents.items()}
         try:
             return str(_APART.engine.within(rule_seconds(), "run", *self._given, documents, document))
-        except AnsweredError as error:
+        except RefusedError as error:
             raise EngineError(str(error)) from None
         except TooLongError:
             raise EngineTimeError from None
@@ -414,7 +403,7 @@ class _Apart(threading.local):
     """The process of a thread."""
 
     def __init__(self) -> None:
-        self.engine = EngineProcess("libxml2", "masktron.judge.programs:serve")
+        self.engine = EngineProcess("libxml2", opened_libxml2)
 
 
 _APART = _Apart()

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from masktron.child_process import ChildLostError, RefusedError
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
 from masktron.executor.contract import Executor
@@ -30,7 +31,7 @@ from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of
 from masktron.judge.slice_tasks import Opening, Slice
 from masktron.judge.stylesheet import EngineName
-from masktron.judge.worker_pool import Background, RefusedError, Task, WorkerPool, WorkerPoolError
+from masktron.judge.worker_pool import Background, Task, WorkerPool
 from masktron.judge.workplaces import Here, TaskBatch, TasksByExecutor
 from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
@@ -192,13 +193,11 @@ class _Asking:
         path, aside = self.request.path, self.question.aside
         asked = asked_of(self.request, aside) if aside else "nothing"
         large = path.stat().st_size > self.cutting.small
-        before = stamp_of_file(path)
         frame = framed(path, self.request.layout) if large or aside else None
         if frame is None:
             return {}, self._not_recounted(str(asked))
         opening = Opening(
             frame,
-            before,
             self.request.rulebook,
             self.request.layout,
             self.request.documents(),
@@ -207,11 +206,11 @@ class _Asking:
         for place in (self._processes, self._here) if large and interpreter() is not None else (self._here,):
             try:
                 found = self._done(opening, place)
-            except WorkerPoolError:
+            except ChildLostError:
                 continue
             except NotSlicedError as problem:
                 return {}, self._not_recounted(str(problem))
-            if stamp_of_file(path) != before:
+            if stamp_of_file(path) != frame.stamp:
                 return {}, self._not_recounted("the file has changed")
             return found[0], found[1] or self._not_recounted(str(asked))
         raise TypeError("this process does every task")
@@ -234,7 +233,7 @@ class _Asking:
 
         Raises
         ------
-        NotSlicedError, WorkerPoolError
+        ChildLostError, NotSlicedError
         """
         request, question = self.request, self.question
         gathered = _Gathered(len(request.rulebook.checks), question.engines, self.told)

@@ -7,22 +7,25 @@ end tag of a record is looked for by us, and what a slice has to be is tested by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from masktron.child_process import RefusedError
+from masktron.judge.across.selection import NotAcross, RecordSource
 from masktron.judge.findings import Evaluation
 from masktron.judge.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
-from masktron.judge.recount.recount import Asked, Hand, RecountTask
+from masktron.judge.recount.aggregates import carrying, carrying_guard
+from masktron.judge.recount.field_values import FieldValues, Reader, program_of, wanted_of
+from masktron.judge.recount.recount import Asked, JudgeTask, ReadTask, RecountTask, TryTask
+from masktron.judge.recount.sample import Tried, proved
 from masktron.judge.report_reader import Events
 from masktron.judge.request import counts_of
 from masktron.judge.runner import Run, time_for
-from masktron.judge.stylesheet import CheckSelection, stylesheet
-from masktron.judge.worker_pool import RefusedError
+from masktron.judge.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import parse_tree
 from masktron.sources.xml.slices import Frame, NotSlicedError, framed_test
-from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 type SliceJudge = Callable[[bytes], Events]
 """Evaluates the records of a slice."""
@@ -41,18 +44,17 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a process has to know; ``stamp`` tells the file from another of its name, as a worker may see one."""
+    """What a process has to know."""
 
     frame: Frame
-    stamp: Stamp
     rulebook: Rulebook
     layout: Layout
     documents: Documents | None = None
     asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | RecountTask], Iterator[Evaluation]]:
+    def __call__(self) -> Callable[[Slice | RecountTask], Evaluation | FieldValues | Tried]:
         """Return what does the tasks, in the process that does them."""
-        return _Worker(self, None if self.asked is None else Hand(self.asked))
+        return _Worker(self)
 
     def whole(self, run: Run) -> Evaluation:
         """Count a run that needs the whole document, in this process.
@@ -97,10 +99,11 @@ class Opening:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Worker:
     known: Opening
-    hand: Hand | None
     judges: dict[Run, SliceJudge] = field(default_factory=dict)
+    readers: dict[tuple[EngineName, RecordSource], Reader] = field(default_factory=dict)
+    programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | RecountTask) -> Iterator[Evaluation]:
+    def __call__(self, task: Slice | RecountTask) -> Evaluation | FieldValues | Tried:
         """Do a task.
 
         Raises
@@ -111,22 +114,56 @@ class _Worker:
         try:
             match task:
                 case Slice():
-                    yield self._counted(task)
-                case _ if self.hand is not None:
-                    yield from self.hand(task)
-        except (EngineError, NotFramedError, NotSlicedError) as problem:
+                    return self._counted(task)
+                case ReadTask():
+                    return self._read(task)
+                case JudgeTask():
+                    return self._judged(task)
+                case TryTask():
+                    return self._tried(task)
+        except (EngineError, NotFramedError, NotSlicedError, NotAcross) as problem:
             raise RefusedError(str(problem)) from None
 
     def _counted(self, task: Slice) -> Evaluation:
         if (judge := self.judges.get(task.run)) is None:
             judge = self.judges[task.run] = self.known.judge(task.run)
-        return counts_of(len(self.known.rulebook.checks), [judge(self._read(task.begin, task.end))])
+        records = self.known.frame.read(task.begin, task.end)
+        return counts_of(len(self.known.rulebook.checks), [judge(records)])
 
-    def _read(self, begin: int, end: int) -> bytes:
-        """Return some bytes of the file."""
-        with self.known.frame.path.open("rb") as stream:
-            stream.seek(begin)
-            read = stream.read(end - begin)
-            if stamp_of(stream) != self.known.stamp:
-                raise NotSlicedError("this is another file of the name")
-        return read
+    @property
+    def _asked(self) -> Asked:
+        if self.known.asked is None:
+            raise TypeError("a task of a recount, which was not asked for")
+        return self.known.asked
+
+    def _read(self, task: ReadTask) -> FieldValues:
+        key, kin = (task.engine, task.source), self._asked.files[task.source]
+        if key not in self.readers:
+            planned = self._asked.plan(task.engine)
+            self.readers[key] = Reader(
+                kin.frame,
+                kin.layout,
+                task.engine,
+                wanted_of(planned.aggregates, task.source),
+                planned.predicates[task.source],
+                planned.conditions(task.source),
+            )
+        return self.readers[key](kin.frame.read(task.begin, task.end))
+
+    def _judged(self, task: JudgeTask) -> Evaluation:
+        key, kin = (task.lane, task.around), self._asked.files["file"]
+        if key not in self.programs:
+            selection = CheckSelection(task.checks, whole=task.around)
+            self.programs[key] = program_of(task.book, task.layout, task.engine, selection)
+        records = len(task.attributes)
+        document = carrying(kin.frame, kin.frame.read(task.begin, task.end), task.attributes)
+        guard = carrying_guard(kin.frame, kin.layout, records)
+        events = Events.of(self.programs[key].run_bytes(document, kin.frame.encoding, guard))
+        if events.records != records:
+            raise RefusedError("a slice with another number of records than it had")
+        return counts_of(len(task.book.checks), [events])
+
+    def _tried(self, task: TryTask) -> Tried:
+        files = self._asked.files
+        records = {source: [files[source].frame.read(*place) for place in own] for source, own in task.places.items()}
+        return proved(self._asked.plan(task.engine), task.engine, files, records)

@@ -1,37 +1,19 @@
-"""Work beside what a run waits for: processes that share tasks, and a call in a thread of its own.
-
-A worker imports masktron and nothing else. It ends with its parent, and with its standard input, so that none
-outlives a parent that was killed; and it is ended where a task takes too long.
-"""
+"""Work beside what a run waits for: processes that share tasks, and a call in a thread of its own."""
 
 from __future__ import annotations
 
-import os
-import pickle
 import queue
-import subprocess
-import sys
 import threading
-import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Protocol, Self
 
-from masktron.processes import end, pipe, rule_seconds, send, started
+from masktron.child_process import ChildLostError, ChildProcess, RefusedError, Work
+from masktron.processes import rule_seconds
 
-_LOOKING = 1.0
 _STARTING = 5.0
 """Seconds for what a process loads and compiles."""
-
-
-class WorkerPoolError(Exception):
-    """A worker could not be started, or ended before its task; it never reaches the user."""
-
-
-class RefusedError(Exception):
-    """A task cannot be done as it was put; what belongs to its lane is pointless."""
 
 
 class Task(Protocol):
@@ -39,12 +21,8 @@ class Task(Protocol):
 
     @property
     def lane(self) -> int:
-        """What the task is a part of."""
+        """What the task is a part of: where one is refused, the others are pointless."""
         ...
-
-
-type Work = Callable[[Any], Iterable[Any]]
-"""Does a task and yields answers, which are pickled; raises `RefusedError`."""
 
 
 class WorkerPool:
@@ -59,24 +37,23 @@ class WorkerPool:
 
     Raises
     ------
-    WorkerPoolError
+    ChildLostError
         A process cannot be started.
     """
 
     def __init__(self, size: int, opening: Callable[[], Work]) -> None:
-        self._workers: list[subprocess.Popen[bytes]] = []
+        self._workers: list[ChildProcess] = []
         self._threads: list[threading.Thread] = []
-        self._answers: queue.SimpleQueue[tuple[Any, str, Any]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._begun: dict[int, float] = {}
-        """When a worker began what it does, or gave its last answer."""
         self._dropped: set[int] = set()
+        self._seconds = rule_seconds() + _STARTING
         try:
             for _ in range(size):
-                self._workers.append(_started(opening))
-        except OSError as problem:
+                self._workers.append(ChildProcess(opening))
+        except ChildLostError:
             self.close()
-            raise WorkerPoolError(str(problem)) from None
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +62,7 @@ class WorkerPool:
         self.close()
 
     def answers(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with each of its answers, as they come; the last of a task that is refused is its error.
+        """Yield each task with its answer, as they come; that of a task that is refused is its error.
 
         Parameters
         ----------
@@ -94,10 +71,11 @@ class WorkerPool:
 
         Raises
         ------
-        WorkerPoolError
-            A process ended.
-        RuntimeError
-            What should not happen happened there; with its traceback.
+        ChildLostError
+            A process ended, or was ended since a task took longer than a rule may: who has the last word finds out
+            which rule.
+        MasktronError, RuntimeError
+            As `ChildProcess.ask`.
         """
         waiting = iter(tasks)
         self._threads = [
@@ -106,55 +84,29 @@ class WorkerPool:
         ]
         for thread in self._threads:
             thread.start()
-        ended = 0
-        while ended < len(self._threads):
-            task, kind, answer = self._answer()
-            match kind:
-                case "ended":
-                    ended += 1
-                case "lost":
-                    raise WorkerPoolError(answer)
-                case "crashed":
-                    raise RuntimeError(f"a process that masktron started failed:\n{answer}")
-                case "refused":
-                    yield task, RefusedError(answer)
-                case _:
-                    yield task, answer
+        working = len(self._threads)
+        while working:
+            task, answer = self._answers.get()
+            if task is not None:
+                yield task, answer
+            elif answer is not None:
+                raise answer
+            else:
+                working -= 1
 
-    def _answer(self) -> tuple[Any, str, Any]:
-        """Wait for the next answer.
-
-        Raises
-        ------
-        WorkerPoolError
-            A worker has said nothing for longer than a rule may take: who has the last word finds out which rule.
-        """
-        while True:
-            try:
-                return self._answers.get(timeout=_LOOKING)
-            except queue.Empty:
-                since = time.monotonic() - rule_seconds() - _STARTING
-                if any(begun < since for begun in list(self._begun.values())):
-                    raise WorkerPoolError("a task takes too long") from None
-
-    def _lead(self, worker: subprocess.Popen[bytes], waiting: Iterator[Task]) -> None:
+    def _lead(self, worker: ChildProcess, waiting: Iterator[Task]) -> None:
         """Hand tasks to a worker, in a thread of its own, and pass on what it answers."""
         try:
             while (task := self._next(waiting)) is not None:
-                self._begun[worker.pid] = time.monotonic()
-                send(pipe(worker.stdin), task)
-                while (said := pickle.load(pipe(worker.stdout)))[0] != "done":  # noqa: S301 - our own process
-                    self._begun[worker.pid] = time.monotonic()
-                    if said[0] == "refused":
-                        self._dropped.add(task.lane)
-                    self._answers.put((task, *said))
-                del self._begun[worker.pid]
-        except (OSError, EOFError, pickle.UnpicklingError, ValueError) as problem:
-            self._answers.put((None, "lost", f"a process ended: {problem}"))
-        except Exception:  # noqa: BLE001 - raised again where answers are read
-            self._answers.put((None, "crashed", traceback.format_exc()))
+                try:
+                    self._answers.put((task, worker.ask(task, self._seconds)))
+                except RefusedError as refusal:
+                    self._dropped.add(task.lane)
+                    self._answers.put((task, refusal))
+        except Exception as error:  # noqa: BLE001 - raised again where answers are read
+            self._answers.put((None, error))
         else:
-            self._answers.put((None, "ended", None))
+            self._answers.put((None, None))
 
     def _next(self, waiting: Iterator[Task]) -> Task | None:
         with self._lock:
@@ -167,42 +119,8 @@ class WorkerPool:
         for thread in self._threads:
             thread.join()
         for worker in self._workers:
-            end(worker)
+            worker.close()
         self._workers, self._threads = [], []
-
-
-def _started(opening: Callable[[], Work]) -> subprocess.Popen[bytes]:
-    worker = started("masktron.judge.worker_pool:serve")
-    try:
-        send(pipe(worker.stdin), opening)
-    except BaseException:
-        end(worker)
-        raise
-    return worker
-
-
-def serve() -> None:
-    """Do tasks that come by standard input until it ends; the answers go to standard output."""
-    tasks = sys.stdin.buffer
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints is no answer
-        opening = pickle.load(tasks)  # noqa: S301 - from the process that started this one
-        work: Work | None = None
-        try:
-            while True:
-                task = pickle.load(tasks)  # noqa: S301
-                try:
-                    work = work or opening()
-                    for answer in work(task):
-                        send(answers, ("answer", answer))
-                except RefusedError as refusal:
-                    send(answers, ("refused", str(refusal)))
-                except Exception:  # noqa: BLE001 - the parent raises it again
-                    send(answers, ("crashed", traceback.format_exc()))
-                send(answers, ("done", None))
-        except (EOFError, BrokenPipeError):
-            # nobody is there any more; without the ends of engines that have much to take down
-            os._exit(0)
 
 
 class LeftError(Exception):

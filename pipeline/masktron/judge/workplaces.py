@@ -11,16 +11,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from masktron.child_process import RefusedError, Work
 from masktron.errors import DocumentError, ResourceError
 from masktron.executor.contract import Executor
-from masktron.judge.worker_pool import RefusedError, Task, Work
+from masktron.judge.worker_pool import Task
 from masktron.scratch import name_to_be
 
 TOGETHER = 16
 """Tasks that a worker gets at a time."""
 
 type BatchAnswers = tuple[tuple[int, Any], ...]
-"""The last answer of each task, with its place among those that were given together."""
+"""The answer of each task, with its place among those that were given together."""
 
 
 class TaskBatch:
@@ -45,11 +46,11 @@ class TaskBatch:
         return self._opening()
 
     def _answer(self, task: Task) -> Any:
-        """Do a task, once more where the process of an engine was ended meanwhile, and return its last answer."""
+        """Do a task, once more where the process of an engine was ended meanwhile."""
         try:
-            return list(self._work(task))[-1]
+            return self._work(task)
         except ResourceError:
-            return list(self._work(task))[-1]  # in a new process
+            return self._work(task)  # in a new process
 
     def __call__(self, tasks: tuple[Task, ...]) -> BatchAnswers:
         """Do some tasks; the answer of one that is refused is its error, and nothing else of its lane is done.
@@ -95,7 +96,7 @@ class TasksByExecutor:
     stage: str
 
     def answers(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with its last answer; as `masktron.judge.worker_pool.WorkerPool.answers`.
+        """Yield each task with its answer; as `masktron.judge.worker_pool.WorkerPool.answers`.
 
         Raises
         ------
@@ -152,13 +153,13 @@ class Here:
         """Nothing is left behind."""
 
     def answers(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with each of its answers; the last of a task that is refused is its error."""
+        """Yield each task with its answer; that of a task that is refused is its error."""
         for task in tasks:
             if task.lane in self._dropped:
                 continue
             try:
-                for answer in self._work(task):
-                    yield task, answer
+                answer = self._work(task)
             except RefusedError as refusal:
                 self._dropped.add(task.lane)
-                yield task, refusal
+                answer = refusal
+            yield task, answer

@@ -22,6 +22,7 @@ import pytest
 
 import masktron
 from examples import parts
+from masktron.child_process import ChildLostError
 from masktron.config import Config, Role
 from masktron.errors import ResourceError, UsageError
 from masktron.jobs.opening import open_original
@@ -29,7 +30,6 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.search import FOLDER, RESULT, outcomes, sampling, schedule, trials
 from masktron.jobs.search.asked import TuneSettings
 from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.search.helper import HelperLost
 from masktron.jobs.search.schedule import Deadline, Durations
 from masktron.jobs.search.tuning import run_tune
 from masktron.problems.wording import sentence
@@ -393,7 +393,7 @@ class Pretended:
     def outcome(self, attempt: Attempt) -> TuneOutcome:
         self.given.append(attempt)
         assert self._ended.wait(60)
-        raise HelperLost
+        raise ChildLostError("killed")
 
     def kill(self) -> None:
         self.killed = True

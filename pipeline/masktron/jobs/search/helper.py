@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
-import traceback
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.child_process import ChildLostError, ChildProcess
 from masktron.config import Config
 from masktron.errors import MasktronError
 from masktron.jobs.opening import open_original
 from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
 from masktron.problems.readers import Reader, reading
-from masktron.processes import end, pipe, rules_within, send, started
+from masktron.processes import rules_within
 from masktron.progress import no_progress
-
-
-class HelperLost(Exception):  # noqa: N818 -- it never reaches the user
-    """The process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +32,10 @@ class HelperFile:
     data: Path
     rules: Path
     config: Config
+
+    def __call__(self) -> _Making:
+        """Read it, in the process of a helper."""
+        return _Making(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +67,18 @@ class Helper:
 
     Raises
     ------
-    OSError
+    ChildLostError
         It cannot be started.
     """
 
     def __init__(self, opening: HelperFile) -> None:
         self._is_ready: bool | None = None
-        self._process: subprocess.Popen[bytes] = started("masktron.jobs.search.helper:serve")
-        try:
-            send(pipe(self._process.stdin), opening)
-        except BaseException:
-            end(self._process)
-            raise
+        self._process = ChildProcess(opening)
 
     def set_up(self, setup: HelperSetup) -> None:
         """Say what it needs besides the file; it may be gone."""
-        with suppress(OSError, ValueError):  # then it is not ready
-            send(pipe(self._process.stdin), setup)
+        with suppress(ChildLostError):  # then it is not ready
+            self._process.tell(setup)
 
     def ready(self) -> bool:
         """Wait until it has read the same file; False where it cannot.
@@ -100,8 +90,8 @@ class Helper:
         """
         if self._is_ready is None:
             try:
-                self._is_ready = self._heard()[0] == "ready"
-            except HelperLost:
+                self._is_ready = bool(self._process.told())
+            except (ChildLostError, MasktronError):  # the process that started it says so to the user
                 self._is_ready = False
         return self._is_ready
 
@@ -110,28 +100,16 @@ class Helper:
 
         Raises
         ------
-        HelperLost
+        ChildLostError
             The process has ended.
         RuntimeError
             What should not happen happened there; with its traceback.
         """
         try:
-            send(pipe(self._process.stdin), attempt)
-        except (OSError, ValueError):
-            raise HelperLost from None
-        answer = self._heard()[1]
-        if not isinstance(answer, TuneOutcome):
-            raise HelperLost
-        return answer
-
-    def _heard(self) -> tuple[str, object]:
-        try:
-            kind, answer = pickle.load(pipe(self._process.stdout))  # noqa: S301 - our own process
-        except (OSError, EOFError, pickle.UnpicklingError, ValueError):
-            raise HelperLost from None
-        if kind == "crashed":
-            raise RuntimeError(f"a process that masktron started failed:\n{answer}")
-        return kind, answer
+            found: TuneOutcome = self._process.ask(attempt)
+        except MasktronError as refusal:
+            raise ChildLostError(str(refusal)) from None
+        return found
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -139,39 +117,30 @@ class Helper:
 
     def close(self) -> None:
         """End the process, and close its pipes."""
-        end(self._process)
+        self._process.close()
 
 
-def serve() -> None:
-    """Make attempts that come by standard input until it ends; outcomes go to standard output."""
-    tasks = sys.stdin.buffer
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints is no answer
-        try:
-            opening: HelperFile = pickle.load(tasks)  # noqa: S301 - from the process that started this one
-            with rules_within(opening.config.rule_timeout), reading(Reader.TERMINAL):
-                try:
-                    _serve(opening, tasks, answers)
-                except MasktronError as refusal:  # the process that started this one says so to the user
-                    send(answers, ("refused", str(refusal)))
-                except (EOFError, BrokenPipeError):
-                    raise
-                except Exception:  # noqa: BLE001 -- raised again there
-                    send(answers, ("crashed", traceback.format_exc()))
-        except (EOFError, BrokenPipeError):
-            os._exit(0)  # nobody is there any more
+class _Making:
+    """Makes attempts, in the process of a helper, until that is ended."""
 
+    def __init__(self, file: HelperFile) -> None:
+        self._always = ExitStack()
+        self._always.enter_context(rules_within(file.config.rule_timeout))
+        self._always.enter_context(reading(Reader.TERMINAL))
+        self._original = open_original(file.data, file.rules, file.config, no_progress)
+        self._bench: Bench | None = None
 
-def _serve(opening: HelperFile, tasks: IO[bytes], answers: IO[bytes]) -> None:
-    original = open_original(opening.data, opening.rules, opening.config, no_progress)
-    setup: HelperSetup = pickle.load(tasks)  # noqa: S301 - from the process that started this one
-    if original.job.source.digest != setup.digest:
-        send(answers, ("changed", None))
-        return
-    with Bench(original, setup.names, setup.sample, setup.threads) as bench:
-        send(answers, ("ready", None))
-        while True:
-            send(answers, ("outcome", bench.outcome(pickle.load(tasks), no_progress)))  # noqa: S301
+    def __call__(self, given: HelperSetup | Attempt) -> bool | TuneOutcome:
+        """Get ready, which it cannot where the file has changed; and then make attempts."""
+        if isinstance(given, Attempt):
+            if self._bench is None:
+                raise TypeError("an attempt before the setup")
+            return self._bench.outcome(given, no_progress)
+        if self._original.job.source.digest != given.digest:
+            return False
+        bench = Bench(self._original, given.names, given.sample, given.threads)
+        self._bench = self._always.enter_context(bench)
+        return True
 
 
 def helpers_of(count: int, opening: HelperFile) -> list[Helper]:
@@ -180,6 +149,6 @@ def helpers_of(count: int, opening: HelperFile) -> list[Helper]:
     for _ in range(count):
         try:
             found.append(Helper(opening))
-        except OSError:  # this process does the work alone
+        except ChildLostError:  # this process does the work alone
             break
     return found

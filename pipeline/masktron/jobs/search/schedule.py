@@ -15,8 +15,9 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from statistics import median
 
+from masktron.child_process import ChildLostError
 from masktron.jobs.search.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.search.helper import Helper, HelperLost
+from masktron.jobs.search.helper import Helper
 from masktron.progress import Progress, expect
 
 _MORE = 1.3
@@ -194,7 +195,7 @@ class WorkerProcesses:
             while helper is not None and helper.ready() and (attempt := self._next()) is not None:
                 try:
                     outcome = helper.outcome(attempt)
-                except HelperLost:
+                except ChildLostError:
                     if self._over or self._deadline.left <= 0:
                         return
                     outcome = TuneOutcome(LOST, ended=True)

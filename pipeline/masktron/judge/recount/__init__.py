@@ -11,5 +11,7 @@ The plan is shared: which aggregate a part of an expression is, and how a rule i
 hundred records of the file, chosen so that keys occur twice and are missing, with the rules as they are written and
 as they are rewritten, and at every node each part of an expression that was replaced has to equal its replacement.
 
-Begin with `recount`. It may import what `masktron.judge` may, and of `across` what plans and rewrites.
+Begin with `masktron.judge.recount.recount.Recount`, which says what engines are asked and puts together what they
+answer; `masktron.judge.slice_tasks` asks them. It may import what `masktron.judge` may, and of `across` what plans
+and rewrites.
 """

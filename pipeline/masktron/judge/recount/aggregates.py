@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from masktron.child_process import RefusedError
 from masktron.judge.across.collect import ConstantValue
 from masktron.judge.across.paths import PrefixedNames
 from masktron.judge.across.planned import Planned
@@ -37,7 +38,6 @@ from masktron.judge.across.selection import (
 from masktron.judge.programs import Guard
 from masktron.judge.recount.field_values import FieldValues, Wanted, reads_of
 from masktron.judge.stylesheet import EngineName
-from masktron.judge.worker_pool import RefusedError
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.slices import Frame, framed_test
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from lxml import etree
 
+from masktron.child_process import RefusedError
 from masktron.judge.across.paths import PrefixedNames
 from masktron.judge.across.selection import Aggregate, Key, Predicate, RecordSource
 from masktron.judge.findings import Verdict
@@ -19,7 +20,6 @@ from masktron.judge.programs import Guard, Program, compile_program
 from masktron.judge.report_reader import Events
 from masktron.judge.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.judge.stylesheet_scope import reads_documents
-from masktron.judge.worker_pool import RefusedError
 from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout

@@ -6,33 +6,29 @@ engine judges the rewritten rules on every record, and the plan on a sample.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from masktron.child_process import RefusedError
 from masktron.files import same_file
 from masktron.judge.across.planned import Planned
-from masktron.judge.across.selection import NotAcross, RecordSource
+from masktron.judge.across.selection import RecordSource
 from masktron.judge.findings import Evaluation
-from masktron.judge.programs import EngineError, NotFramedError, Program
 from masktron.judge.recount.aggregates import (
     Recounted,
     attributes_of,
-    carrying,
-    carrying_guard,
     records_in,
     recounted,
 )
-from masktron.judge.recount.field_values import FieldValues, Reader, program_of, wanted_of
-from masktron.judge.recount.sample import Kin, Tried, positions_of, proved
-from masktron.judge.report_reader import Events
+from masktron.judge.recount.field_values import FieldValues
+from masktron.judge.recount.sample import Kin, Tried, positions_of
 from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import beyond
-from masktron.judge.stylesheet import CheckSelection, EngineName
-from masktron.judge.worker_pool import RefusedError
+from masktron.judge.stylesheet import EngineName
 from masktron.rulebook.analysis import once
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
@@ -148,78 +144,8 @@ class TryTask:
 type RecountTask = ReadTask | JudgeTask | TryTask
 
 
-@dataclass(eq=False)
-class Hand:
-    """Does the tasks of a recount, in whatever process.
-
-    Raises
-    ------
-    RefusedError
-        When it is called with a task that an engine cannot do.
-    """
-
-    asked: Asked
-    _readers: dict[tuple[EngineName, RecordSource], Reader] = field(default_factory=dict)
-    _programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
-
-    def __call__(self, task: RecountTask) -> Iterator[Any]:
-        """Do a task."""
-        try:
-            match task:
-                case ReadTask():
-                    yield self._read(task)
-                case JudgeTask():
-                    yield self._judged(task)
-                case TryTask():
-                    yield self._tried(task)
-        except (EngineError, NotFramedError, NotSlicedError, NotAcross) as problem:
-            raise RefusedError(str(problem)) from None
-
-    def _bytes(self, source: RecordSource, begin: int, end: int) -> bytes:
-        with self.asked.files[source].frame.path.open("rb") as stream:
-            stream.seek(begin)
-            return stream.read(end - begin)
-
-    def _read(self, task: ReadTask) -> FieldValues:
-        key = task.engine, task.source
-        if key not in self._readers:
-            planned, kin = self.asked.plan(task.engine), self.asked.files[task.source]
-            self._readers[key] = Reader(
-                kin.frame,
-                kin.layout,
-                task.engine,
-                wanted_of(planned.aggregates, task.source),
-                planned.predicates[task.source],
-                planned.conditions(task.source),
-            )
-        return self._readers[key](self._bytes(task.source, task.begin, task.end))
-
-    def _judged(self, task: JudgeTask) -> Evaluation:
-        kin = self.asked.files["file"]
-        key = task.lane, task.around
-        if key not in self._programs:
-            selection = CheckSelection(task.checks, whole=task.around)
-            self._programs[key] = program_of(task.book, task.layout, task.engine, selection)
-        records = len(task.attributes)
-        document = carrying(kin.frame, self._bytes("file", task.begin, task.end), task.attributes)
-        guard = carrying_guard(kin.frame, kin.layout, records)
-        events = Events.of(self._programs[key].run_bytes(document, kin.frame.encoding, guard))
-        if events.records != records:
-            raise RefusedError("a slice with another number of records than it had")
-        return counts_of(len(task.book.checks), [events])
-
-    def _tried(self, task: TryTask) -> Tried:
-        records = {
-            source: [self._bytes(source, begin, end) for begin, end in own] for source, own in task.places.items()
-        }
-        return proved(self.asked.plan(task.engine), task.engine, self.asked.files, records)
-
-
 FIRST_LANE = -2
 """Of the recount; those of its engines go down from here."""
-
-type Answers = Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]
-"""Has tasks done; yields each with each of its answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -387,29 +313,3 @@ class Recount:
         total = counts_of(len(self._asked.rulebook.checks), parts=parts)
         said = {c: why for c, why in tried.objections.items() if c not in left}
         return EngineRecount(replace(total, records=self._records[lane]), left, said)
-
-
-def recount(work: Recount, answers: Answers) -> tuple[EngineRecount, ...]:
-    """Have both rounds done."""
-    for round_ in (work.reading, work.judging):
-        for task, answer in answers(round_()):
-            work.take(task, answer)
-    return work.results()
-
-
-def by_hand(hand: Hand) -> Answers:
-    """Do tasks in this process."""
-    dropped: set[int] = set()
-
-    def answers(tasks: Iterable[RecountTask]) -> Iterator[tuple[RecountTask, Any]]:
-        for task in tasks:
-            if task.lane in dropped:
-                continue
-            try:
-                for answer in hand(task):
-                    yield task, answer
-            except RefusedError as refusal:
-                dropped.add(task.lane)
-                yield task, refusal
-
-    return answers

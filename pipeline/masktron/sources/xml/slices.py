@@ -22,6 +22,7 @@ from lxml import etree
 
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import Encoding, opened, tree_parser
+from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 _TARGET = "masktron-end"
 """Of the processing instruction behind the records of a slice."""
@@ -50,6 +51,8 @@ class Frame:
         One in which markup is ASCII.
     mark : str
         What no file can hold: whoever wrote it did not know.
+    stamp : Stamp
+        Tells the file from another of its name, as one may see who reads it later or elsewhere.
     """
 
     path: Path
@@ -58,6 +61,22 @@ class Frame:
     end_tag: bytes
     encoding: Encoding
     mark: str
+    stamp: Stamp
+
+    def read(self, begin: int, end: int) -> bytes:
+        """Return some bytes of the file.
+
+        Raises
+        ------
+        NotSlicedError
+            It is another file by now.
+        """
+        with self.path.open("rb") as stream:
+            stream.seek(begin)
+            found = stream.read(end - begin)
+            if stamp_of(stream) != self.stamp:
+                raise NotSlicedError("this is another file of the name")
+        return found
 
     def document(self, records: bytes) -> bytes:
         """Return a document with some of the records, as bytes that declare their encoding."""
@@ -77,6 +96,7 @@ def framed(path: Path, layout: Layout) -> Frame | None:
     with opened(path) as (stream, encoding):
         if encoding.codec.startswith("utf-16") or len(layout.record_path) < 2:
             return None
+        stamp = stamp_of(stream)
         begin = stream.read(2 * _AROUND)
         stream.seek(-min(2 * _AROUND, path.stat().st_size), 2)
         end = stream.read()
@@ -88,7 +108,7 @@ def framed(path: Path, layout: Layout) -> Frame | None:
     last = end.rfind(end_tag)
     if last < 0 or len(end) - last - len(end_tag) > _AROUND:
         return None
-    return Frame(path, begin[:at], end[last + len(end_tag) :], end_tag, encoding, secrets.token_hex(16))
+    return Frame(path, begin[:at], end[last + len(end_tag) :], end_tag, encoding, secrets.token_hex(16), stamp)
 
 
 def _first_record(begin: bytes, layout: Layout) -> int:
