@@ -73,6 +73,7 @@ test: $(CORE)  ## the test suite (seeded parts of the long ones), lint and types
 
 test-full: $(STAMP) $(SITE) collected lint types  ## everything, the long suites too
 	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+	@cd tests/support && PYTHONPATH=. ../../$(BIN)/python -m differential.sizes 100000
 
 lint: $(STAMP)  ## ruff
 	@$(BIN)/ruff check .

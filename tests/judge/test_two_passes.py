@@ -325,3 +325,61 @@ def test_shared_patterns_keep_other_rules_as_they_were() -> None:
     tests = [("Record", "count(//Record[ID = current()/ID]) = 1"), ("Record", "position() > 0"), ("ID", ". = 1")]
     compare(rulebook(tests), GOOD)
     compare(book_of(["A = 1", "count(//Record) = 24", "format-number(V, '0') = '1'", "sum(//V) = A"], "1.0"), GOOD)
+
+
+_DIRTY = ("7", "3", "3", "", "-0", "0", "1e3", "n/a", "12.50", "+4", "INF", "-INF", "NaN", " 5 ", "1e999", ".5", "-")
+_RANKS: dict[XPathVersion, tuple[str, ...]] = {
+    "1.0": (
+        "count(//Record[A > current()/A]) < 20",
+        "count(//Record[number(A) = number(current()/A)]) = 1",
+        "count(//Record[ID = current()/ID and A <= current()/A]) < 4",
+        "not(preceding-sibling::Record[1]/A = A)",
+        "sum(preceding-sibling::Record/B) < 30",
+        "not(A = preceding-sibling::Record/A)",
+    ),
+    "2.0": (
+        "count(//Record[number(A) > number(current()/A)]) < 20",
+        "count(//Record[number(A) = number(current()/A)]) = 1",
+        "count(//Record[ID = current()/ID and number(A) <= number(current()/A)]) < 4",
+        "not(following-sibling::Record[1]/A = A)",
+        "some $r in //Record satisfies $r/A = B",
+        "every $r in //Record satisfies not($r/A = 'none')",
+    ),
+}
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_ranks_and_neighbours_of_numbers_that_are_spelled_oddly(version: XPathVersion, tmp_path: Path) -> None:
+    """Once ``1e3`` in one record sent the rule to the whole document, in a time that grows with the square."""
+    rows = [
+        {"@id": str(i), "ID": str(i % 3), "A": _DIRTY[i * 7 % len(_DIRTY)], "B": str(i % 5), "V": "1"}
+        for i in range(60)
+    ]
+    path = write(tmp_path / "d.xml", LAYOUT, texts(LAYOUT, [*[{**WIDE, "@id": f"w{i}"} for i in range(8)], *rows]))
+    book = book_of(_RANKS[version], version)
+    found = in_passes(book, path)
+    engine = evaluate(EvaluationRequest(path, book, table_of(path, 5).layout, original=path))
+    assert not found.handed_back
+    assert (found.judged == engine.judged).all()
+    assert (engine.failed > 0).sum() >= 4
+
+
+def test_a_number_beside_markup_is_not_missing_in_an_order(tmp_path: Path) -> None:
+    """Once a cell with a comment in it had no place among the others."""
+    path = write(
+        tmp_path / "d.xml", LAYOUT, texts(LAYOUT, [{**WIDE, "@id": f"w{i}", "A": str(i)} for i in range(20)])
+    )
+    path.write_text(path.read_text().replace("<A>9</A>", "<A><!-- nine -->9</A>"))
+    book = book_of(["count(//Record[A > current()/A]) < 12"], "1.0")
+    assert in_passes(book, path).failed.tolist() == [8]
+
+
+def test_a_small_file_whose_rules_compare_records_is_judged_in_two_passes(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "d.xml", LAYOUT, texts(LAYOUT, [{**WIDE, "@id": f"w{i}", "A": str(i % 400)} for i in range(600)])
+    )
+    book = book_of(["count(//Record[A > current()/A]) < 300"], "1.0")
+    request = EvaluationRequest(path, book, table_of(path, 5).layout)
+    found = tiered.evaluate(request)
+    assert found.engine.startswith("masktron's columns")
+    assert (found.judged == evaluate(request).judged).all()

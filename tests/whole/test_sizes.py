@@ -7,32 +7,19 @@ from pathlib import Path
 import pytest
 
 import masktron
-from cutting import cut_from
-from differential.sizes import by_size
+from differential.sizes import by_size, lowered
 from masktron.sources.xml import wellformed
 
 
-@pytest.fixture
-def low(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes from which files are judged otherwise that small files reach when they are padded."""
-    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 40_000)
-    monkeypatch.setattr("masktron.sources.xml.wellformed.MANY_RECORDS", 100)
-    monkeypatch.setattr("masktron.jobs.revalidate.MANY_RECORDS", 100)
-    monkeypatch.setattr("masktron.jobs.revalidate.WHOLE", 40_000)
-    monkeypatch.setattr("masktron.jobs.revalidate.SMALL", 40_000)
-    cut_from(monkeypatch, 40_000, 5_000)
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("low")
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 280), marks=pytest.mark.full)])
-def test_padded_beyond_lowered_sizes(seeds: range, tmp_path: Path) -> None:
+def test_padded_beyond_lowered_sizes(tmp_path: Path) -> None:
+    """`make test-full` compares 100,000 checks so."""
     compared = 0
-    for seed in seeds:
-        checks, differing = by_size(seed, tmp_path / str(seed), size=50_000, records=110)
-        compared += checks
-        assert not differing
-    assert compared > 50 * len(seeds)
+    with lowered():
+        for seed in range(2):
+            checks, differing = by_size(seed, tmp_path / str(seed), size=50_000, records=110)
+            compared += checks
+            assert not differing
+    assert compared > 100
 
 
 @pytest.mark.full

@@ -41,7 +41,7 @@ from masktron.judge.walk import (
     without_columns,
 )
 from masktron.rulebook.analysis import once
-from masktron.rulebook.locality import locality_within
+from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.columns import Batch
@@ -49,12 +49,16 @@ from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.plain import PlainRecords, survey_plain
+from masktron.sources.xml.wellformed import has_records
 
 if TYPE_CHECKING:
     from masktron.sources.source import Source
 
 MEMO = 100_000
 """Outcomes of equal cells that are remembered."""
+MANY_ACROSS = 500
+"""Records from which a small file is read in columns, too, if rules read its other records: engines look through all
+of them for each."""
 
 type Beside = Callable[[], FlatTable | None]
 """Returns the original as a table, where it is one and another file."""
@@ -146,6 +150,7 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     RulebookError, DocumentError, UsageError
         As there.
     """
+    request = _in_columns_if_across(request)
     blocks = None if request.layout.is_document else Blocks.of(request)
     if blocks is None:
         return exact.evaluate(request)
@@ -154,6 +159,25 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         if records is not None:
             records.require_unchanged()
     return evaluation
+
+
+def _in_columns_if_across(request: EvaluationRequest) -> EvaluationRequest:
+    """Return the request with the records of a small file, where that has rules that two passes judge."""
+    path, rulebook, layout = request.path, request.rulebook, request.layout
+    known = request.flat is not None or request.nested is not None or layout.is_document
+    if known or request.write is not None or not any(locality(rulebook, layout)):
+        return request
+    if not path.is_file() or not has_records(path, MANY_ACROSS):
+        return request
+    found = survey_plain(path, record=layout.record_tag.rpartition("}")[2])
+    frame = None if found is None or found[0] != layout else DocumentFrame.of(path, layout)
+    if found is None or frame is None:
+        return request
+    tiers = tiers_inside(rulebook, layout, frame.outside)
+    plan, _ = plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))
+    if plan is None or not plan.needed:
+        return request
+    return replace(request, flat=PlainRecords(path, layout, found[2]))
 
 
 def tiers_of(rulebook: Rulebook, source: Source, reason: str = "") -> tuple[Assigned, ...]:
@@ -171,6 +195,7 @@ def tiers_of(rulebook: Rulebook, source: Source, reason: str = "") -> tuple[Assi
 
 def tiers_asked(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check gets, as `tiers_of`."""
+    request = _in_columns_if_across(request)
     rulebook, layout = request.rulebook, request.layout
     blocks = Blocks.of(request)
     if blocks is None:

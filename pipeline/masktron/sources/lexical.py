@@ -91,6 +91,18 @@ def xpath1_number(lexeme: str) -> float:
     return float(text) if _XPATH1_NUMBER.fullmatch(text) else math.nan
 
 
+def xpath2_number(lexeme: str) -> float | None:
+    """Return what ``number()`` makes of a text from XPath 2.0 on; None for ``+INF``, on which versions differ.
+
+    That is the value as ``xs:double``: exponents and plus signs count, ``INF`` and ``-INF`` too, and what overflows
+    is infinite. Another text is NaN.
+    """
+    text = lexeme.strip(XML_SPACE)
+    if text == "+INF":
+        return None
+    return float(text) if _NUMBER.fullmatch(text) or text in ("INF", "-INF") else math.nan
+
+
 def xpath1_text(number: float) -> str:
     """Return what ``string()`` makes of a number by the Recommendation of XPath 1.0 (section 4.2).
 

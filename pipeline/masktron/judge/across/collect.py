@@ -29,9 +29,10 @@ from masktron.judge.across.selection import (
 )
 from masktron.judge.findings import Verdict
 from masktron.kernels.keys import running_sums
+from masktron.rulebook.schema import XPathVersion
 from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
-from masktron.sources.lexical import XML_SPACE
+from masktron.sources.lexical import XML_SPACE, xpath2_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +53,8 @@ class KeySpans:
         return table.number(self.buffer, self.start, self.stop, present)
 
 
-def spans(batch: Batch, key: Key) -> KeySpans:
-    """Return the keys of the records of a batch.
+def spans(batch: Batch, key: Key, version: XPathVersion) -> KeySpans:
+    """Return the keys of the records of a batch, in a version of XPath.
 
     Raises
     ------
@@ -61,8 +62,7 @@ def spans(batch: Batch, key: Key) -> KeySpans:
         A cell is one that only an engine should read.
     """
     for at in key.fields:
-        if batch.odd.any() or (batch.cells[at].status == Cell.ODD).any():
-            raise NotAcross(f"there are values of {batch.layout.fields[at].name} with markup or references in them")
+        _require_plain(batch, at)
     first = key.parts[0]
     match key.kind:
         case "node" | "string":
@@ -75,19 +75,32 @@ def spans(batch: Batch, key: Key) -> KeySpans:
             return KeySpans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
         case "number":
             assert isinstance(first, int)  # noqa: S101 - for the type checker
-            values = _doubles(batch, first)
+            values = _doubles(batch, first, version)
             start = np.arange(len(values), dtype=np.int64) * 8
             return KeySpans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
         case _:
             return _written(batch, key)
 
 
-def _doubles(batch: Batch, at: int) -> NDArray[np.float64]:
-    """NaN equals nothing, and both zeros are one."""
+def _require_plain(batch: Batch, at: int) -> None:
+    if batch.odd.any() or (batch.cells[at].status == Cell.ODD).any():
+        raise NotAcross(f"there are values of {batch.layout.fields[at].name} with markup or references in them")
+
+
+def _doubles(batch: Batch, at: int, version: XPathVersion) -> NDArray[np.float64]:
+    """Return what ``number()`` makes of a field: NaN equals nothing, and both zeros are one."""
+    _require_plain(batch, at)
     numbers = batch.numbers(at)
-    if (numbers.form == NumberForm.OTHER).any():
+    other = np.flatnonzero(numbers.form == NumberForm.OTHER)
+    if version == "1.0" or not len(other):
+        # what only later versions have is NaN there
+        return numbers.double + 0.0
+    texts, values = batch.texts(at), numbers.double + 0.0
+    found = {code: xpath2_number(texts.values[code]) for code in np.unique(texts.codes[other]).tolist()}
+    if None in found.values():
         raise NotAcross("a value that may or may not be a number")
-    return numbers.double + 0.0
+    values[other] = [found[code] for code in texts.codes[other].tolist()]
+    return values + 0.0
 
 
 def _written(batch: Batch, key: Key) -> KeySpans:
@@ -150,7 +163,7 @@ class Collector:
         chosen = _chosen(batch, selection, verdicts)
         self._count += int(chosen.sum())
         if fold == "distinct":
-            spans(batch, _target(selection)).numbers(self._distinct, chosen)
+            spans(batch, _target(selection), selection.version).numbers(self._distinct, chosen)
         if fold in ("count", "exists", "distinct") or not chosen.any():
             return
         values = _values(batch, selection, chosen)
@@ -187,8 +200,9 @@ class RecordCollector:
     def __init__(self, aggregate: Aggregate) -> None:
         self.aggregate = aggregate
         selection = aggregate.selection
-        self._classes = _Classes([join.own for join in selection.equal], [join.other for join in selection.equal])
-        self._order = None if selection.order is None else _Order(selection.order)
+        keys = [join.own for join in selection.equal], [join.other for join in selection.equal]
+        self._classes = _Classes(*keys, selection.version)
+        self._order = None if selection.order is None else _Order(selection.order, selection.version)
         self._texts = KeyTable()
         self._own: list[NDArray[np.int32]] = []
         self._others: list[NDArray[np.int32]] = []
@@ -233,7 +247,8 @@ class RecordCollector:
             if fold == "sum":
                 self._read.append(_values(batch, selection, other >= 0))
             elif fold == "node":
-                self._read.append(spans(batch, _target(selection)).numbers(self._texts, other >= 0)[other >= 0])
+                texts = spans(batch, _target(selection), selection.version)
+                self._read.append(texts.numbers(self._texts, other >= 0)[other >= 0])
 
     def finish(self) -> None:
         """Give each record its value.
@@ -333,8 +348,8 @@ class RecordCollector:
 class _Classes:
     """Numbers for the keys that have to be equal, the same ones for those of the other record."""
 
-    def __init__(self, own: Sequence[Key], others: Sequence[Key]) -> None:
-        self._own, self._others = own, others
+    def __init__(self, own: Sequence[Key], others: Sequence[Key], version: XPathVersion) -> None:
+        self._own, self._others, self._version = own, others, version
         self._tables = [KeyTable() for _ in range(max(0, 2 * len(own) - 1))]
 
     def of(self, batch: Batch, *, mine: bool, others: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -348,7 +363,7 @@ class _Classes:
     def _numbered(self, batch: Batch, keys: Sequence[Key]) -> NDArray[np.int32]:
         found = np.zeros(len(batch), dtype=np.int32)
         for at, key in enumerate(keys):
-            one = spans(batch, key).numbers(self._tables[at])
+            one = spans(batch, key, self._version).numbers(self._tables[at])
             found = one if at == 0 else self._paired(len(keys) - 1 + at, found, one)
         return found
 
@@ -361,8 +376,8 @@ class _Classes:
 class _Order:
     """What is compared within a class, as positions in an order that all values have."""
 
-    def __init__(self, join: Join) -> None:
-        self.join = join
+    def __init__(self, join: Join, version: XPathVersion) -> None:
+        self.join, self._version = join, version
         self._table = KeyTable()
         self._codec = ""
         self._own: list[NDArray[Any]] = []
@@ -388,10 +403,10 @@ class _Order:
             case "position":
                 return np.arange(batch.first, batch.first + len(batch)), np.ones(len(batch), dtype=np.bool_)
             case "number":
-                values = _doubles(batch, *key.fields)
+                values = _doubles(batch, next(iter(key.fields)), self._version)
                 return values, ~np.isnan(values)
             case _:
-                numbers = spans(batch, key).numbers(self._table)
+                numbers = spans(batch, key, self._version).numbers(self._table)
                 return numbers, numbers >= 0
 
     def ranks(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -463,8 +478,6 @@ def present(batch: Batch, at: int) -> NDArray[np.bool_]:
     NotAcross
         Some record of the batch should be read by an engine.
     """
-    status = batch.cells[at].status
-    if batch.odd.any() or (status == Cell.ODD).any():
-        raise NotAcross(f"there are values of {batch.layout.fields[at].name} with markup or references in them")
-    there: NDArray[np.bool_] = status != Cell.ABSENT
+    _require_plain(batch, at)
+    there: NDArray[np.bool_] = batch.cells[at].status != Cell.ABSENT
     return there

@@ -41,9 +41,14 @@ def worth_columns(path: Path) -> bool:
     """
     if path.stat().st_size >= SMALLEST:
         return True
+    return has_records(path, MANY_RECORDS)
+
+
+def has_records(path: Path, least: int) -> bool:
+    """Whether a file, which is read, has at least so many records, as far as its end tells what a record is."""
     content = path.read_bytes()
     last = _LAST.search(content[-_TAIL:])
-    return last is not None and content.count(last[1]) >= MANY_RECORDS
+    return last is not None and content.count(last[1]) >= least
 
 
 def stamp_of(stream: BinaryIO) -> Stamp:
