@@ -60,7 +60,7 @@ def test_explain_names_levels_and_says_nothing_of_children_as_one_value(files):
     assert "Person present" not in str(result)
     page = explain_page(result_from(plain, Path("explain.json")))
     (section,) = [one for one in page.sections if one.title == "Levels of the file"]
-    assert section.parts[0].rows[1] == ("Household/Person", "2", "0", "2", "@nr, Age, Person/Size")
+    assert section.parts[0].rows[1] == ("Household/Person", "2", "Household: 0 to 2", "@nr, Age, Person/Size")
 
 
 def test_a_flat_file_has_no_levels(tmp_path, files):

@@ -19,11 +19,12 @@ from made_up_map import candidate, crowded_map, made_up_map
 from masktron.errors import UsageError
 from masktron.report.pages.common_parts import mathematical
 from masktron.report.pages.html import html_of
-from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
+from masktron.report.pages.page import Page, PagePicture, Section, Sentences
 from masktron.report.pages.tune_page import _short, tune_page
 from masktron.report.pages.validate_page import FindingExample, FindingsSummary
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.rendering import page_of, result_from
+from masktron.report.result_table import Mark, ResultTable
 from masktron.results import JobResult, TuneCandidate
 from masktron.serialised import read_plain
 from told_results import conforming, validated
@@ -43,12 +44,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made_pages(tmp_path_factory.mktemp("pages"))
 
 
-def page_with(*parts: PagePicture | PageTable | Sentences, title: str = "a title") -> Page:
+def page_with(*parts: PagePicture | ResultTable | Sentences, title: str = "a title") -> Page:
     return Page(title, "a kind", "internal", (Mark("well", "good"),), "a lead", (Section("one", "One", parts),))
 
 
 def bars(name: str = "bars", label: str = "a label") -> PagePicture:
-    table = PageTable("Numbers", ("name", "number"), ((label, "3"),), frozenset({"number"}))
+    table = ResultTable("Numbers", ("name", "number"), ((label, "3"),), frozenset({"number"}))
     return PagePicture(name, label, "A sentence.", Bars((Bar(label, 3.0, "3"), Bar("b", 1.0, "1")), "an axis"), table)
 
 
@@ -140,9 +141,9 @@ def test_pictures_are_small_and_take_the_colours_of_the_page() -> None:
 
 def test_tables_are_as_wide_as_their_head() -> None:
     with pytest.raises(ValueError, match="not 2 cells"):
-        PageTable("Numbers", ("name", "number"), (("a", "b", "c"),))
+        ResultTable("Numbers", ("name", "number"), (("a", "b", "c"),))
     with pytest.raises(ValueError, match="lacks a column"):
-        PageTable("Numbers", ("name",), (("a",),), frozenset({"number"}))
+        ResultTable("Numbers", ("name",), (("a",),), frozenset({"number"}))
 
 
 def test_every_point_of_the_map_is_a_link_to_its_row(pages: dict[str, Path]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from made_up_map import made_up_map
 from masktron.web.handlers.project_pages import WayStep, onward, way_of
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
@@ -59,8 +60,7 @@ def tried(project: Project) -> CommandRun:
         "figures": {"linkage": 5.0, "pil": 2.0}, "state": "measured", "within_limits": True, "reasons": [],
         "same_as": None,
     }  # fmt: skip
-    found = {"job": "tune", "candidates": [candidate], "risk": "linkage", "utility": "pil", "recommended": 0,
-             "front": [0]}  # fmt: skip
+    found = {**made_up_map(), "candidates": [candidate], "utility": "pil", "recommended": 0, "front": [0]}
     return laid_run(project, "choose", ["tune", "files/a.csv", "--rules", RULES], {"tune.json": found})
 
 
@@ -251,8 +251,8 @@ def test_the_map_of_choose_is_named_only_where_it_has_what_was_masked(client: Te
         "figures": {"disclosure_risk": 41.0, "pil": 2.0}, "state": "measured", "within_limits": True, "reasons": [],
         "same_as": None, "draws": False,
     }  # fmt: skip
-    found = {"job": "tune", "candidates": [candidate], "risk": "disclosure_risk", "utility": "pil",
-             "recommended": None, "front": [0]}  # fmt: skip
+    found = {**made_up_map(), "candidates": [candidate], "risk": "disclosure_risk", "utility": "pil"}
+    found |= {"recommended": None, "front": [0]}
     words = ["tune", "files/a.csv", "--rules", RULES]
     laid_run(project, "choose", words, {"tune.json": found})
     assert shown().count("on the map of Choose 41 %") == 1 and "other draws" not in shown()

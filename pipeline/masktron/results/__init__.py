@@ -5,145 +5,88 @@ and no file: `masktron.report` draws it, `masktron.serialised` makes plain data 
 Of masktron they import errors, thresholds and `serialised`; of the stages before them the names of types alone.
 """
 
-from masktron.results.assess import AssessResult
-from masktron.results.check import CheckResult
-from masktron.results.combine import CombineResult
-from masktron.results.convert import ConvertResult
-from masktron.results.demo import DemoResult, SampleResult
-from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
-from masktron.results.doctor import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
-from masktron.results.edited_rules import RulesResult, WrittenRule
-from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation, StepExplanation
-from masktron.results.figure import (
-    CategoryResult,
-    FigureResult,
-    KeyRisk,
-    LevelDescription,
-    MaskedLevel,
-    TotalResult,
-    levels_of,
-)
-from masktron.results.hierarchy import HierarchyResult
-from masktron.results.key_treatments import KeysResult, KeyValues
-from masktron.results.mask import (
-    BlockResult,
-    CandidateResult,
-    CorrelationResult,
-    CutResult,
-    DrawResult,
-    EngineResult,
-    MaskResult,
-    MomentResult,
-    RepairResult,
-    SolvedResult,
-    UnmovedResult,
-)
-from masktron.results.metadata import MetadataResult
-from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
-from masktron.results.refusal import RefusalResult, RemedyResult
-from masktron.results.report import PageResult, ReportResult
-from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
-from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
-from masktron.results.rules import RuleFate, RuleResult, Tested, TreatmentResult, Untested
-from masktron.results.suggest import Proposal, SuggestResult
-from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
-from masktron.results.validate import (
-    Diagnostic,
-    FieldMeaning,
-    RecordFinding,
-    UnreadDocument,
-    ValidateResult,
-    by_field,
-    diagnostics_of,
-    more_of,
-    severity,
-)
-from masktron.results.verdict import ConcernResult, MissingRule, ReleaseVerdict, ShownValues, Statement
-
-__all__ = [
-    "CONFIDENTIAL",
-    "SCHEMA_VERSION",
-    "AssessResult",
-    "BlockChange",
-    "BlockResult",
-    "CandidateResult",
-    "CategoryResult",
-    "ChangeResult",
-    "CheckResult",
-    "CombineResult",
-    "ConcernResult",
-    "ConvertResult",
-    "CorrelationResult",
-    "CutResult",
-    "DemoResult",
-    "DescribeResult",
-    "DescribedProblem",
-    "DescribedRow",
-    "Diagnostic",
-    "DoctorResult",
-    "DrawResult",
-    "EngineProbe",
-    "EngineResult",
-    "ExplainResult",
-    "FailureChange",
-    "FeatureProbe",
-    "FieldDescription",
-    "FieldExplanation",
-    "FieldMeaning",
-    "FigureChange",
-    "FigureResult",
-    "FormatProbe",
-    "HierarchyResult",
-    "JobResult",
-    "KeyFigures",
-    "KeyRisk",
-    "KeyValues",
-    "KeysResult",
-    "LevelDescription",
-    "MaskResult",
-    "MaskedLevel",
-    "MetadataResult",
-    "MissingRule",
-    "MomentResult",
-    "PackageProbe",
-    "PageResult",
-    "Proposal",
-    "RecodeResult",
-    "RecodedRule",
-    "RecodingChoice",
-    "RecordFinding",
-    "RefusalResult",
-    "ReleaseVerdict",
-    "RemedyResult",
-    "RepairResult",
-    "ReportResult",
-    "RerunResult",
-    "RuleExplanation",
-    "RuleFate",
-    "RuleResult",
-    "RulesResult",
-    "SampleResult",
-    "ShownValues",
-    "SolvedResult",
-    "SpreadResult",
-    "Statement",
-    "StepExplanation",
-    "SuggestResult",
-    "Tested",
-    "TotalResult",
-    "TreatmentResult",
-    "TuneCandidate",
-    "TuneResult",
-    "UnmovedResult",
-    "UnreadDocument",
-    "Untested",
-    "ValidateResult",
-    "ValueCount",
-    "WrittenRule",
-    "by_field",
-    "diagnostics_of",
-    "levels_of",
-    "more_of",
-    "severity",
-    "shown",
-]
+from masktron.results.assess import AssessResult as AssessResult
+from masktron.results.check import CheckResult as CheckResult
+from masktron.results.combine import CombineResult as CombineResult
+from masktron.results.convert import ConvertResult as ConvertResult
+from masktron.results.demo import DemoResult as DemoResult
+from masktron.results.demo import SampleResult as SampleResult
+from masktron.results.describe import DescribedProblem as DescribedProblem
+from masktron.results.describe import DescribedRow as DescribedRow
+from masktron.results.describe import DescribeResult as DescribeResult
+from masktron.results.describe import FieldDescription as FieldDescription
+from masktron.results.describe import ValueCount as ValueCount
+from masktron.results.doctor import DoctorResult as DoctorResult
+from masktron.results.doctor import EngineProbe as EngineProbe
+from masktron.results.doctor import FeatureProbe as FeatureProbe
+from masktron.results.doctor import FormatProbe as FormatProbe
+from masktron.results.doctor import PackageProbe as PackageProbe
+from masktron.results.edited_rules import RulesResult as RulesResult
+from masktron.results.edited_rules import WrittenRule as WrittenRule
+from masktron.results.explain import ExplainResult as ExplainResult
+from masktron.results.explain import FieldExplanation as FieldExplanation
+from masktron.results.explain import RuleExplanation as RuleExplanation
+from masktron.results.explain import StepExplanation as StepExplanation
+from masktron.results.figure import CategoryResult as CategoryResult
+from masktron.results.figure import FigureResult as FigureResult
+from masktron.results.figure import KeyRisk as KeyRisk
+from masktron.results.figure import LevelDescription as LevelDescription
+from masktron.results.figure import MaskedLevel as MaskedLevel
+from masktron.results.figure import TotalResult as TotalResult
+from masktron.results.figure import levels_of as levels_of
+from masktron.results.hierarchy import HierarchyResult as HierarchyResult
+from masktron.results.key_treatments import KeysResult as KeysResult
+from masktron.results.key_treatments import KeyValues as KeyValues
+from masktron.results.mask import BlockResult as BlockResult
+from masktron.results.mask import CandidateResult as CandidateResult
+from masktron.results.mask import CorrelationResult as CorrelationResult
+from masktron.results.mask import CutResult as CutResult
+from masktron.results.mask import DrawResult as DrawResult
+from masktron.results.mask import EngineResult as EngineResult
+from masktron.results.mask import MaskResult as MaskResult
+from masktron.results.mask import MomentResult as MomentResult
+from masktron.results.mask import RepairResult as RepairResult
+from masktron.results.mask import SolvedResult as SolvedResult
+from masktron.results.mask import UnmovedResult as UnmovedResult
+from masktron.results.metadata import MetadataResult as MetadataResult
+from masktron.results.recode import KeyFigures as KeyFigures
+from masktron.results.recode import RecodedRule as RecodedRule
+from masktron.results.recode import RecodeResult as RecodeResult
+from masktron.results.recode import RecodingChoice as RecodingChoice
+from masktron.results.refusal import RefusalResult as RefusalResult
+from masktron.results.refusal import RemedyResult as RemedyResult
+from masktron.results.report import PageResult as PageResult
+from masktron.results.report import ReportResult as ReportResult
+from masktron.results.rerun import BlockChange as BlockChange
+from masktron.results.rerun import ChangeResult as ChangeResult
+from masktron.results.rerun import FailureChange as FailureChange
+from masktron.results.rerun import FigureChange as FigureChange
+from masktron.results.rerun import RerunResult as RerunResult
+from masktron.results.result import CONFIDENTIAL as CONFIDENTIAL
+from masktron.results.result import SCHEMA_VERSION as SCHEMA_VERSION
+from masktron.results.result import JobResult as JobResult
+from masktron.results.result import shown as shown
+from masktron.results.rules import RuleFate as RuleFate
+from masktron.results.rules import RuleResult as RuleResult
+from masktron.results.rules import Tested as Tested
+from masktron.results.rules import TreatmentResult as TreatmentResult
+from masktron.results.rules import Untested as Untested
+from masktron.results.suggest import Proposal as Proposal
+from masktron.results.suggest import SuggestResult as SuggestResult
+from masktron.results.tune import SpreadResult as SpreadResult
+from masktron.results.tune import TuneCandidate as TuneCandidate
+from masktron.results.tune import TuneResult as TuneResult
+from masktron.results.validate import Diagnostic as Diagnostic
+from masktron.results.validate import FieldMeaning as FieldMeaning
+from masktron.results.validate import RecordFinding as RecordFinding
+from masktron.results.validate import UnreadDocument as UnreadDocument
+from masktron.results.validate import ValidateResult as ValidateResult
+from masktron.results.validate import by_field as by_field
+from masktron.results.validate import diagnostics_of as diagnostics_of
+from masktron.results.validate import more_of as more_of
+from masktron.results.validate import severity as severity
+from masktron.results.verdict import ConcernResult as ConcernResult
+from masktron.results.verdict import MissingRule as MissingRule
+from masktron.results.verdict import ReleaseVerdict as ReleaseVerdict
+from masktron.results.verdict import ShownValues as ShownValues
+from masktron.results.verdict import Statement as Statement

@@ -253,7 +253,7 @@ class TuneCandidate(Serialised):
             "aggregator": self.aggregator,
             "recode": dict(self.recode),
             "pram": dict(self.pram),
-            "swap": dict(self.swap),
+            "swap": dict(self.treatment.swap),
             "key_k": self.key_k,
             **({"keys": {}} if self.key_k is None else {}),
         }

@@ -7,8 +7,6 @@ import math
 from masktron.counts import counted
 from masktron.report.pages.common_parts import (
     TREATED,
-    figure,
-    figures_table,
     file_name,
     key_parts,
     level_parts,
@@ -28,6 +26,7 @@ from masktron.report.pages.compared_parts import (
     moment_parts,
 )
 from masktron.report.pages.page import Fact, FactRow, Page, Section
+from masktron.report.shared_tables import figure, figures_table
 from masktron.report.text import number
 from masktron.results import AssessResult
 from masktron.results.side_by_side import SideBySide
@@ -75,7 +74,7 @@ def assess_page(result: AssessResult, *, files: SideBySide | None = None) -> Pag
                 "Risk and utility",
                 (
                     *position_parts({one.name: one.value for one in result.figures}, unmasked),
-                    *figures_table(result.figures, result.limits),
+                    figures_table(result.figures, result.limits),
                 ),
             ),
             Section("levels", "Level by level", tuple(level_parts(result.levels))),

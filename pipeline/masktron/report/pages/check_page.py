@@ -6,15 +6,14 @@ from masktron.counts import counted
 from masktron.report.pages.common_parts import (
     TREATED,
     failures_picture,
-    figures_table,
     file_name,
     level_parts,
     listed,
-    rules_table,
     statements,
     treatment_parts,
 )
 from masktron.report.pages.page import Fact, FactRow, Page, Section
+from masktron.report.shared_tables import figures_table, rules_table
 from masktron.report.text import number
 from masktron.results import CheckResult
 
@@ -60,7 +59,7 @@ def check_page(result: CheckResult) -> Page:
             ),
             Section("rules", "Rules", (*failures_picture(rules), rules_table(rules))),
             Section("treatments", TREATED, tuple(treatment_parts(result))),
-            Section("figures", "Figures", tuple(figures_table(result.figures))),
+            Section("figures", "Figures", (figures_table(result.figures),)),
             Section("levels", "Level by level", tuple(level_parts(result.levels))),
             Section("notes", "Notes", tuple(listed("", result.notes))),
         ),

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from masktron.counts import counted
 from masktron.problems.problem import Sentence
 from masktron.problems.wording import sentence
-from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences, Tone
+from masktron.report.pages.page import Listing, PagePart, PagePicture, Sentences
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.canvas import AFTER, BEFORE, SOFT, WARN
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
-from masktron.report.sentences import asking_nothing, engine_opinion, key_lines
+from masktron.report.result_table import NOTHING, Mark, ResultTable, Tone
+from masktron.report.sentences import asking_nothing, key_lines
+from masktron.report.shared_tables import figure, figures_table
 from masktron.report.text import number
 from masktron.results import (
     AssessResult,
     CheckResult,
-    EngineResult,
     FigureResult,
     KeyRisk,
     MaskedLevel,
@@ -29,7 +29,6 @@ from masktron.results import (
 )
 from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
-NOTHING = "\N{EN DASH}"
 SHOWN_RULES = 30
 """Rules, or fields, that a picture shows; the table behind it has all."""
 
@@ -44,21 +43,6 @@ def per_cent(share: float, of: float) -> str:
     return f"{value:.2g} %" if value < 1 else f"{min(value, 99.9):.1f} %"
 
 
-def figure(value: float, unit: str = "", digits: int = 3) -> str:
-    """Write a figure with its unit; a dash where there is none."""
-    if math.isnan(value):
-        return NOTHING
-    if unit == "records":
-        return counted(round(value), "record")
-    text = number(value, ".2g") if 0 < abs(value) < 10**-digits else number(value, f".{digits}f")
-    return f"{text} {unit}".rstrip()
-
-
-def bare(origin: str) -> str:
-    """Return the place of a rule without folders: no page shows where files lie on a machine."""
-    return re.sub(r"[^\s()]*[/\\]", "", origin)
-
-
 def file_name(path: str) -> str:
     """Return the name of a file without its folders; the address of a table as it is."""
     return path if "://" in path else re.split(r"[/\\]", path)[-1]
@@ -68,46 +52,6 @@ def statements(verdict: ReleaseVerdict) -> tuple[Mark, ...]:
     """Draw the two statements of a verdict; each says its level in a word, too."""
     tones: dict[StatementLevel, Tone] = {"green": "good", "amber": "fair", "red": "bad"}
     return tuple(Mark(f"{name}: {one.level}. {one.reason}", tones[one.level]) for name, one in verdict.named)
-
-
-def verdict_of(rule: RuleResult) -> Mark:
-    """Say in a word what became of a rule."""
-    if rule.untested is not None:
-        return Mark("not tested", "quiet" if rule.untested.allowed or rule.soft else "bad")
-    if not rule.violations:
-        return Mark("holds", "good")
-    if rule.soft:
-        return Mark("warns", "quiet")
-    return Mark("allowed", "quiet") if rule.passes else Mark("fails", "bad")
-
-
-def rules_table(rules: Sequence[RuleResult], title: str = "All rules") -> PageTable:
-    """One row for each rule, in the order of the rulebook."""
-    texts = any(rule.text for rule in rules)
-    columns = (
-        "rule",
-        "class",
-        "verdict",
-        "fired",
-        "failed",
-        "errors",
-        "place",
-        *(("what it says",) if texts else ()),
-    )
-    rows = tuple(
-        (
-            rule.id + (" (soft)" if rule.soft else ""),
-            rule.kind,
-            verdict_of(rule),
-            number(rule.fired),
-            NOTHING if rule.failed is None else number(rule.failed),
-            number(rule.errors),
-            bare(rule.origin),
-            *((rule.text,) if texts else ()),
-        )
-        for rule in rules
-    )
-    return PageTable(title, columns, rows, frozenset({"fired", "failed", "errors"}))
 
 
 def failures_picture(rules: Sequence[RuleResult], name: str = "failures-by-rule") -> list[PagePart]:
@@ -130,7 +74,7 @@ def failures_picture(rules: Sequence[RuleResult], name: str = "failures-by-rule"
             f"{counted(len(failing), 'rule')} of {number(len(rules))} {'fails' if len(failing) == 1 else 'fail'}; "
             f"{most.id} most often, {per_cent(most.violations, many)} of all failures.",
             Bars(bars, "records, or other nodes, that fail"),
-            PageTable(
+            ResultTable(
                 "Failures by rule",
                 ("rule", "severity", "fired", "failures", "of those fired"),
                 tuple(
@@ -176,7 +120,7 @@ def classes_picture(rules: Sequence[RuleResult]) -> list[PagePart]:
             f"Rules of the class {failing[0]} fail most: {per_cent(counts[failing[0]], sum(counts.values()))} of all "
             "failures.",
             Bars(tuple(Bar(name, counts[name], number(counts[name]), WARN) for name in failing), "failures"),
-            PageTable(
+            ResultTable(
                 "Failures by class",
                 ("class", "rules", "that fail", "errors", "warnings"),
                 rows,
@@ -184,55 +128,6 @@ def classes_picture(rules: Sequence[RuleResult]) -> list[PagePart]:
             ),
         )
     ]
-
-
-def figures_table(
-    figures: Sequence[FigureResult], limits: Mapping[str, float] = MappingProxyType({})
-) -> list[PagePart]:
-    """One row for each figure, with what it means and its limit where it has one."""
-    if not figures:
-        return []
-    columns = ("figure", "about", "value", *(("limit",) if limits else ()), "what it means")
-    rows = tuple(
-        (
-            one.name,
-            one.group,
-            figure(one.value, one.unit),
-            *((f"{limits[one.name]:g}" if one.name in limits else "",) if limits else ()),
-            one.meaning + _place(one),
-        )
-        for one in figures
-    )
-    return [PageTable("Figures", columns, rows, frozenset({"value", "limit"}) & frozenset(columns))]
-
-
-def _place(one: FigureResult) -> str:
-    between = " The 95 % interval is {:.1f} to {:.1f} %.".format(*one.interval) if one.interval else ""
-    if not one.field:
-        return between
-    return f" Here {'most' if one.better == 'lower' else 'least'} in {one.field}.{between}"
-
-
-def engines_table(engines: Sequence[EngineResult]) -> list[PagePart]:
-    """What each engine says of the written file."""
-    if not engines:
-        return []
-    rows = tuple(
-        (
-            one.engine,
-            f"{number(one.rules)} of {number(engines[0].rules)}",
-            number(one.records),
-            number(one.violations),
-            Mark(engine_opinion(one), _looks(one)),
-        )
-        for one in engines
-    )
-    columns = ("engine", "rules", "records", "violations", "opinion")
-    return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"}))]
-
-
-def _looks(engine: EngineResult) -> Tone:
-    return "bad" if not engine.agrees else "noted" if engine.violations else "good"
 
 
 def listed(title: str, items: Iterable[Sentence]) -> list[PagePart]:
@@ -274,12 +169,12 @@ def key_parts(keys: KeyRisk | None) -> list[PagePart]:
     )
     parts: list[PagePart] = [
         *listed("", [f"{one[:1].upper()}{one[1:]}." for one in key_lines(keys)]),
-        PageTable("Records that few are like, by their keys", columns, rows, frozenset(columns)),
+        ResultTable("Records that few are like, by their keys", columns, rows, frozenset(columns)),
     ]
     if keys.contributions is not None and any(keys.minimal_uniques or ()):
         shares = sorted(keys.contributions.items(), key=lambda one: -one[1])
         parts.append(
-            PageTable(
+            ResultTable(
                 "What makes records special: part of the scores of minimal sample uniques (SUDA)",
                 ("field", "contribution"),
                 tuple((name, figure(share, "%", 1)) for name, share in shares),
@@ -295,7 +190,7 @@ def level_parts(levels: Sequence[MaskedLevel]) -> list[PagePart]:
     for level in levels:
         weighted = f", weighted by {level.weight}" if level.weight else ""
         parts += said(f"{level.level}: {counted(level.records, 'record')}{weighted}.")
-        parts += figures_table(level.figures)
+        parts.append(figures_table(level.figures))
     return parts
 
 
@@ -363,7 +258,7 @@ def position_parts(
                 least_loss=LEAST_LOSS,
                 least_risk=100.0,
             ),
-            PageTable("Risk and loss", columns, rows, frozenset(columns[1:])),
+            ResultTable("Risk and loss", columns, rows, frozenset(columns[1:])),
             legend,
         )
     ]
@@ -383,7 +278,7 @@ def treatment_parts(result: MaskResult | CheckResult | AssessResult) -> list[Pag
     if not result.treatments:
         return []
     return [
-        PageTable(
+        ResultTable(
             "Treatments, in their order",
             ("field", "treatment", "how"),
             tuple((one.field, one.kind, one.how) for one in result.treatments),
@@ -406,7 +301,7 @@ def fates_table(fates: Sequence[RuleFate]) -> list[PagePart]:
         )
         for one in fates
     )
-    table = PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)
+    table = ResultTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)
     idle = asking_nothing(fates)
     return [table, *said(f"{idle}." if idle else "")]
 
@@ -418,7 +313,9 @@ def _risk(result: MaskResult) -> list[PagePart]:
     if not both:
         return []
     rows = tuple((_KEY_FIGURES[name], _told(before[name]), _told(now[name])) for name in both)
-    table = PageTable("What keys told and tell", ("figure", "before", "after"), rows, frozenset({"before", "after"}))
+    table = ResultTable(
+        "What keys told and tell", ("figure", "before", "after"), rows, frozenset({"before", "after"})
+    )
     records = result.records_out
     if "key_uniques" not in both or "global_risk" not in both or not records:
         return [table]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed, said
-from masktron.report.pages.page import PagePart, PagePicture, PageTable, PictureRow
+from masktron.report.pages.common_parts import SHOWN_RULES, listed, said
+from masktron.report.pages.page import PagePart, PagePicture, PictureRow
 from masktron.report.pictures.bars import Bar, Bars, PairedBars, PairOfBars
 from masktron.report.pictures.compared import (
     ColumnsInOrder,
@@ -18,6 +18,8 @@ from masktron.report.pictures.compared import (
     SquareMatrix,
     TwoDistributions,
 )
+from masktron.report.result_table import NOTHING, ResultTable
+from masktron.report.shared_tables import figure
 from masktron.report.text import number
 from masktron.results.side_by_side import FieldDistribution, FieldShares, GroupSizes, SideBySide
 
@@ -84,7 +86,7 @@ def _distribution(one: FieldDistribution, at: int) -> PagePicture:
         one.name,
         _moved_bins(moved),
         TwoDistributions(ends, shares[0], shares[1], whole=one.step == 1.0),
-        PageTable(f"{one.name}: records by value", columns, rows, frozenset(columns[1:])),
+        ResultTable(f"{one.name}: records by value", columns, rows, frozenset(columns[1:])),
     )
 
 
@@ -105,7 +107,9 @@ def _shares(one: FieldShares, at: int) -> PagePicture:
         one.name,
         f"{moved:.1f} of 100 records would have to change category to get the old shares back; each counts once.",
         PairedBars(pairs[:SHOWN_RULES], "% of the records"),
-        PageTable(f"{one.name}: shares", ("category", "original", "masked"), rows, frozenset({"original", "masked"})),
+        ResultTable(
+            f"{one.name}: shares", ("category", "original", "masked"), rows, frozenset({"original", "masked"})
+        ),
     )
 
 
@@ -144,7 +148,7 @@ def moment_parts(files: SideBySide) -> list[PagePart]:
         )
         for one in moments
     )
-    table = PageTable("Means and variances", columns, rows, frozenset(columns[1:]))
+    table = ResultTable("Means and variances", columns, rows, frozenset(columns[1:]))
     bars = tuple(Bar(one.name, one.ratio, f"{one.ratio:.3f}") for one in moments)
     return [
         PagePicture(
@@ -186,7 +190,7 @@ def loss_parts(files: SideBySide) -> list[PagePart]:
                 tuple(Bar(one.name, one.loss, f"{figure(one.loss)} %") for one in moments[:SHOWN_RULES]),
                 "information loss, % (100 SSE/SST of the field alone)",
             ),
-            PageTable(
+            ResultTable(
                 "Loss by field",
                 columns,
                 tuple((one.name, f"{figure(one.loss)} %") for one in moments),
@@ -227,7 +231,7 @@ def correlation_parts(files: SideBySide) -> list[PagePart]:
         )
         for _, one, other in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2]))
     )
-    table = PageTable("Correlations, those that changed most first", columns, rows, frozenset(columns[2:]))
+    table = ResultTable("Correlations, those that changed most first", columns, rows, frozenset(columns[2:]))
     legend = "Blue: above 0; orange: below; the paler, the nearer to 0. A cross: none, as a number does not vary."
     pictures = [
         _matrix("correlations-before", "Correlations in the original", names, files.before, 1.0, table),
@@ -247,7 +251,7 @@ def _matrix(
     names: tuple[str, ...],
     values: Sequence[tuple[float, ...]],
     strongest: float,
-    table: PageTable,
+    table: ResultTable,
 ) -> PagePicture:
     sentence = f"{counted(len(names), 'number')}; each square is the correlation of two of them."
     return PagePicture(name, title, sentence, SquareMatrix(names, tuple(values), strongest), table)
@@ -276,7 +280,7 @@ def knowledge_parts(files: SideBySide) -> list[PagePart]:
             f"Who knows {everything} of a respondent finds {most.linkage:.1f} of 100 records; in the unmasked "
             f"file that would be {files.unmasked_linkage:.1f}.",
             Bars(bars, "% of the records nearest to their own original", files.unmasked_linkage),
-            PageTable("Linkage by knowledge", ("known", "fields", "linked"), rows, frozenset({"linked"})),
+            ResultTable("Linkage by knowledge", ("known", "fields", "linked"), rows, frozenset({"linked"})),
             "Dashed: the unmasked file. Nearest by standardised Euclidean distance; a better distance can link more.",
         )
     ]
@@ -295,8 +299,10 @@ def group_parts(files: SideBySide, k: int | None) -> list[PagePart]:
         for one in files.groups
     )  # fmt: skip
     columns = ("block", "different combinations of values", "smallest", "largest")
-    table = PageTable("Records that share their values, by block, as written", columns, rows, frozenset(columns[1:]))
-    return [*([table] if rows else []), *([PictureRow(tuple(pictures))] if pictures else [])]
+    table = ResultTable(
+        "Records that share their values, by block, as written", columns, rows, frozenset(columns[1:])
+    )
+    return [table, *([PictureRow(tuple(pictures))] if pictures else [])]
 
 
 def _sized(smallest: int, largest: int) -> str:
@@ -330,7 +336,7 @@ def _sizes(one: GroupSizes, sizes: dict[int, int], at: int, k: int | None) -> Pa
         ", ".join(one.fields),
         f"{counted(combinations, 'combination')} of values {_sized(smallest, largest)}{asked}, most often {usual}.",
         ColumnsInOrder(names, counts, "records that share it", "combinations", small=True),
-        PageTable(
+        ResultTable(
             "Combinations of values by their records",
             ("records that share it", "combinations"),
             tuple((name, number(int(count))) for name, count in zip(names, counts, strict=True) if count),

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from masktron.counts import counted
 from masktron.preflight.conclusions import Contradiction, Preflight, RulePart
 from masktron.problems.wording import sentence
-from masktron.report.pages.common_parts import NOTHING, bare, file_name, listed, mathematical, said
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.common_parts import file_name, listed, mathematical, said
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, Section
 from masktron.report.pictures.rule_graph import GraphBlock, GraphRule, RuleGraph
+from masktron.report.result_table import NOTHING, Mark, ResultTable
+from masktron.report.shared_tables import bare, levels_table
 from masktron.report.text import number
 from masktron.results import ExplainResult, RuleExplanation
 
@@ -39,7 +41,7 @@ def explain_page(result: ExplainResult) -> Page:
             Section("strata", "Strata", tuple(_strata(result))),
             Section("findings", "What the rules say about each other", tuple(_preflight(preflight))),
             Section("ranges", "What the rules leave to each field", tuple(_ranges(preflight))),
-            Section("levels", "Levels of the file", tuple(_levels(result))),
+            Section("levels", "Levels of the file", (levels_table(result.levels),)),
             Section("fields", "Fields of the file", tuple(_fields(result))),
             Section("notes", "Notes", (*listed("", result.notes), *_lints(rules))),
         ),
@@ -81,7 +83,7 @@ def _wrong(contradictions: Sequence[Contradiction]) -> list[str]:
     ]
 
 
-def _rules(rules: Sequence[RuleExplanation], *, with_data: bool) -> PageTable:
+def _rules(rules: Sequence[RuleExplanation], *, with_data: bool) -> ResultTable:
     counts = ("fired", "failed") if with_data else ()
     rows = tuple(
         (
@@ -93,7 +95,7 @@ def _rules(rules: Sequence[RuleExplanation], *, with_data: bool) -> PageTable:
         )
         for rule in rules
     )
-    return PageTable("Rules", ("rule", "class", "what it says", *counts, "place"), rows, frozenset(counts))
+    return ResultTable("Rules", ("rule", "class", "what it says", *counts, "place"), rows, frozenset(counts))
 
 
 def _optional(found: int | None) -> str:
@@ -141,7 +143,7 @@ def _graph(result: ExplainResult, rules: Sequence[RuleExplanation]) -> list[Page
             "Which rule reads which field",
             sentence,
             RuleGraph(blocks),
-            PageTable("Rules and their fields", ("rule", "fields", "masked together", "alternatives"), rows),
+            ResultTable("Rules and their fields", ("rule", "fields", "masked together", "alternatives"), rows),
             legend,
         )
     ]
@@ -204,7 +206,7 @@ def _blocks(rules: Sequence[RuleExplanation]) -> list[PagePart]:
     )
     columns = ("fields", "rules", "aggregators that keep them", "why")
     return [
-        *([PageTable("Blocks: fields that are masked together", columns, rows)] if rows else []),
+        ResultTable("Blocks: fields that are masked together", columns, rows),
         *listed("Rules that no block keeps", unmasked),
     ]  # fmt: skip
 
@@ -223,7 +225,7 @@ def _strata(result: ExplainResult) -> list[PagePart]:
             "Groups are formed among records that satisfy the same alternatives of every rule. A rare alternative "
             "makes small strata, and so larger losses."
         ),
-        PageTable(
+        ResultTable(
             "Alternatives of the rules on this file",
             ("rule", "alternative", "records that satisfy it", "and no other one"),
             rows,
@@ -261,24 +263,7 @@ def _ranges(preflight: Preflight) -> list[PagePart]:
             high = f" {'<' if one.high_open else '≤'} {one.high}" if one.high is not None else ""
             text = f"{low}{one.field}{high}"
         rows.append((one.field, text))
-    return [PageTable("Ranges, where all numbers are there", ("field", "what is left"), tuple(rows))] if rows else []
-
-
-def _levels(result: ExplainResult) -> list[PagePart]:
-    """Kinds of records of a nested file; results of earlier releases do not have them."""
-    rows = tuple(
-        (
-            one.level,
-            number(one.records),
-            number(one.least),
-            number(one.most),
-            ", ".join(one.fields) or NOTHING,
-        )
-        for one in (result.levels)
-    )
-    columns = ("level", "records", "least", "most", "fields")
-    caption = "Kinds of records, and how many stand at least and at most in one record of the level above"
-    return [PageTable(caption, columns, rows, frozenset(columns[1:4]))] if rows else []
+    return [ResultTable("Ranges, where all numbers are there", ("field", "what is left"), tuple(rows))]
 
 
 def _fields(result: ExplainResult) -> list[PagePart]:
@@ -293,7 +278,7 @@ def _fields(result: ExplainResult) -> list[PagePart]:
         for one in result.fields
     )
     columns = ("field", "label", "role", "kind", "codes for missing values")
-    return [PageTable("Fields", columns, rows)] if rows else []
+    return [ResultTable("Fields", columns, rows)]
 
 
 def _lints(rules: Sequence[RuleExplanation]) -> list[PagePart]:

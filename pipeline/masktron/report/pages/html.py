@@ -49,7 +49,7 @@ _KINDS = {
     "Sentences": "sentences",
     "Listing": "listing",
     "FactRow": "facts",
-    "PageTable": "table",
+    "ResultTable": "table",
     "PagePicture": "picture",
     "PictureRow": "pictures",
 }

@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 from masktron.counts import counted
 from masktron.problems.wording import sentence
 from masktron.report.pages.common_parts import (
-    NOTHING,
-    engines_table,
-    figure,
-    figures_table,
     file_name,
     key_parts,
     level_parts,
     listed,
     position_parts,
-    rules_table,
     said,
     statements,
     treatment_parts,
@@ -32,10 +27,19 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
-from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, Section
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.protection import RED_LINKAGE
+from masktron.report.result_table import NOTHING, ResultTable
 from masktron.report.sentences import concern_lines
+from masktron.report.shared_tables import (
+    categories_table,
+    engines_table,
+    figure,
+    figures_table,
+    rules_table,
+    totals_table,
+)
 from masktron.report.text import number
 from masktron.results import BlockResult, ConcernResult, MaskResult
 from masktron.results.side_by_side import SideBySide
@@ -81,7 +85,7 @@ def mask_page(
             Section(
                 "position",
                 "Risk and utility",
-                (*_position(result, files), *figures_table(result.figures, result.limits)),
+                (*_position(result, files), figures_table(result.figures, result.limits)),
             ),
             Section("levels", "Level by level", tuple(level_parts(result.levels))),
             Section("keys", "What keys tell", tuple(key_parts(result.keys))),
@@ -99,8 +103,8 @@ def mask_page(
                 ),
             ),
             Section("aggregators", "Which rules asked for which aggregator", tuple(_aggregators(blocks))),
-            Section("totals", "Totals and categories", (*_totals(result), *_categories(result))),
-            Section("rules", "Rules and engines", (*engines_table(result.engines), rules_table(rules))),
+            Section("totals", "Totals and categories", (totals_table(result), categories_table(result))),
+            Section("rules", "Rules and engines", (engines_table(result.engines), rules_table(rules))),
             Section("notes", "Notes", tuple(_notes(result))),
             Section("origin", "Files and versions", tuple(_origin(manifest))),
         ),
@@ -115,7 +119,7 @@ def _values(result: MaskResult) -> list[PagePart]:
         pairs = zip(one.texts_before, one.texts_after, strict=True)
         rows.append((one.field, *(cell or NOTHING for pair in pairs for cell in pair)))
     title = "Values of three records, the same ones in every field"
-    return [PageTable(title, columns, tuple(rows), frozenset(columns[1:]))] if rows else []
+    return [ResultTable(title, columns, tuple(rows), frozenset(columns[1:]))]
 
 
 def _concerns(concerns: Sequence[ConcernResult]) -> list[PagePart]:
@@ -186,7 +190,7 @@ def _by_block(blocks: Sequence[BlockResult]) -> list[PagePart]:
                 tuple(Bar(name, loss, f"{figure(loss)} %") for name, loss in losses),
                 "information loss of the block, %",
             ),
-            PageTable(
+            ResultTable(
                 "Loss by block",
                 ("fields", "information loss"),
                 tuple((name, f"{figure(loss)} %") for name, loss in losses),
@@ -223,38 +227,15 @@ def _aggregators(blocks: Sequence[BlockResult]) -> list[PagePart]:
     )
     solved = [f"{one.field} follows in each record by {one.rule}" for block in blocks for one in block.solved]
     return [
-        PageTable("Blocks", columns, rows, frozenset({"groups formed", "smallest", "copied", "revealed values"})),
-        *(
-            [PageTable("Aggregators that were tried", ("fields", "aggregator", "information loss", "verdict"), tried,
-                       frozenset({"information loss"}))]
-            if tried
-            else []
+        ResultTable("Blocks", columns, rows, frozenset({"groups formed", "smallest", "copied", "revealed values"})),
+        ResultTable(
+            "Aggregators that were tried",
+            ("fields", "aggregator", "information loss", "verdict"),
+            tried,
+            frozenset({"information loss"}),
         ),
         *listed("Solved per record", solved),
     ]  # fmt: skip
-
-
-def _totals(result: MaskResult) -> list[PagePart]:
-    """Weighted totals; of fewer than k records only the change."""
-    k = result.k
-    rows = tuple(
-        (
-            one.name,
-            number(one.records),
-            number(one.before, ".12g") if one.records >= k else NOTHING,
-            number(one.after, ".12g") if one.records >= k else NOTHING,
-            figure(one.change, "%"),
-        )
-        for one in result.totals
-    )
-    columns = ("field", "records", "before", "after", "change")
-    return [PageTable("Weighted totals", columns, rows, frozenset(columns[1:]))] if rows else []
-
-
-def _categories(result: MaskResult) -> list[PagePart]:
-    rows = tuple((one.name, one.kind, figure(one.distance, "%")) for one in result.categories)
-    columns = ("field", "kind", "shares that moved, weighted")
-    return [PageTable("Categories", columns, rows, frozenset(columns[2:]))] if rows else []
 
 
 def _notes(result: MaskResult) -> list[PagePart]:
@@ -275,6 +256,6 @@ def _origin(manifest: KeptManifest | None) -> list[PagePart]:
     rows = tuple((what, file_name(one.path), one.sha256) for what, one in files if one.path or what != "rulebook")
     versions = tuple((name, str(version)) for name, version in manifest.versions.items())
     return [
-        PageTable("Files", ("what", "name", "SHA-256"), rows),
-        PageTable("Versions", ("package", "version"), versions),
+        ResultTable("Files", ("what", "name", "SHA-256"), rows),
+        ResultTable("Versions", ("package", "version"), versions),
     ]

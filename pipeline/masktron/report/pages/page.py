@@ -5,35 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from masktron.report.result_table import Mark, ResultTable, Tone
+
 if TYPE_CHECKING:
     from masktron.report.pictures.canvas import Sketch
 
 type Edition = Literal["internal", "public", "plain"]
 """For inside the agency; for whoever gets the file; without anything of a record, such as a rulebook."""
-type Tone = Literal["", "good", "fair", "bad", "noted", "quiet"]
 
 _MOST_BESIDE = 5
 """Facts that stand beside each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A word in a table, or a fact, that is to be seen at once; it says everything without its colour."""
-
-    text: str
-    tone: Tone
-
-
-@dataclass(frozen=True, slots=True)
-class Ranged:
-    """A figure in a table, and below it from where to where it goes."""
-
-    text: str
-    between: str
-
-
-type PageCell = str | Ranged | Mark | tuple[Mark, ...]
-"""What stands in a table; several marks stand one below the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +63,6 @@ class FactRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PageTable:
-    """A table.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of PageCell
-    numbers : frozenset of str
-        Columns of numbers.
-    anchors : tuple of str
-        An address for each row, to which pictures may lead; empty where none does.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[PageCell, ...], ...]
-    numbers: frozenset[str] = frozenset()
-    anchors: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse rows that are not as long as there are columns.
-
-        Raises
-        ------
-        ValueError
-        """
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"a row of {self.title!r} has not {len(self.columns)} cells")
-        if not self.numbers <= {*self.columns}:
-            raise ValueError(f"{self.title!r} lacks a column of numbers")
-
-    @property
-    def stacked(self) -> bool:
-        """Whether a narrow window shows each row as a list: a table of texts, which nobody reads down its columns."""
-        return len(self.columns) - len(self.numbers) > 2
-
-
-@dataclass(frozen=True, slots=True)
 class PagePicture:
     """A picture with what it says and the numbers behind it.
 
@@ -131,7 +73,7 @@ class PagePicture:
     title, sentence : str
         What it is of, and what it shows.
     sketch : Sketch
-    table : PageTable
+    table : ResultTable
         The numbers behind it.
     legend : str
         What its marks and colours mean, for those who do not see them.
@@ -141,7 +83,7 @@ class PagePicture:
     title: str
     sentence: str
     sketch: Sketch
-    table: PageTable
+    table: ResultTable
     legend: str = ""
 
 
@@ -163,7 +105,7 @@ class PictureRow:
     large: bool = False
 
 
-type PagePart = Sentences | Listing | FactRow | PageTable | PagePicture | PictureRow
+type PagePart = Sentences | Listing | FactRow | ResultTable | PagePicture | PictureRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +149,7 @@ class Page:
     def filled(self) -> tuple[Section, ...]:
         """The sections that say something."""
         shown = (
-            replace(one, parts=tuple(part for part in one.parts if not isinstance(part, PageTable) or part.rows))
+            replace(one, parts=tuple(part for part in one.parts if not isinstance(part, ResultTable) or part.rows))
             for one in self.sections
         )
         return tuple(section for section in shown if section.parts)

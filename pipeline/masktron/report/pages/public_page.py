@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, listed, mathematical, per_cent, said, statements
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.common_parts import listed, mathematical, per_cent, said, statements
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, Section
 from masktron.report.pictures.bars import Bar, Bars
+from masktron.report.result_table import NOTHING, Mark, ResultTable
 from masktron.report.text import number
 from masktron.report.verdict import NO_RULES_GIVEN
 from masktron.results.public_release import (
@@ -255,7 +256,7 @@ def _written(release: PublicRelease) -> list[PagePart]:
     }
     options = " ".join(f"--format-option {shell_word(f'{name}={own}')}" for name, own in needed.items())
     return [
-        PageTable("How the cells are written", ("what", "here"), tuple(release.written_as.items())),
+        ResultTable("How the cells are written", ("what", "here"), tuple(release.written_as.items())),
         *said(
             f"masktron reads it with {options}; or write these lines under [format_options] in masktron.toml, with "
             "the values in quotation marks."
@@ -342,7 +343,7 @@ def _keys(release: PublicRelease) -> list[PagePart]:
     columns = ("field", "written as", "cells", "missing in this file")
     gone = [one.name for one in treated if one.suppressed]
     return [
-        PageTable("Keys: fields that others may know of a respondent", columns, rows, frozenset({columns[3]})),
+        ResultTable("Keys: fields that others may know of a respondent", columns, rows, frozenset({columns[3]})),
         *said(
             release.shared_keys,
             f"A missing value of {', '.join(gone)} was not stated, or was left out: the file does not say which. "
@@ -359,13 +360,13 @@ def _classes(treated: list[PublicField]) -> list[PagePart]:
     """Say what the labels of hierarchies stand for."""
     rows = tuple((one.name, own.label, own.values) for one in treated for own in one.classes)
     title = "Classes: what each label stands for, whether or not a record has such a value"
-    return [PageTable(title, ("field", "written", "stands for"), rows)] if rows else []
+    return [ResultTable(title, ("field", "written", "stands for"), rows)]
 
 
 def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
     rows = tuple((one.id, _FATES.get(one.fate, one.fate), mathematical(one.form) or NOTHING) for one in fates)
     title = "Rules that read recoded or removed fields: what is asked of this file"
-    return [PageTable(title, ("rule", "asked", "as"), rows)] if rows else []
+    return [ResultTable(title, ("rule", "asked", "as"), rows)]
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:
@@ -439,7 +440,7 @@ def _variances(masked: list[PublicField]) -> list[PagePart]:
                 "variance in this file divided by that of the original",
                 1.0,
             ),
-            PageTable(
+            ResultTable(
                 "Variance kept",
                 ("field", "variance kept"),
                 tuple((one.name, str(one.variance)) for one in told),
@@ -481,7 +482,7 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
     columns = ("field", *leveled, "block", "what stands in its place", *(column for column, _, _ in shown))
     numbers = {"block", "variance kept", "correlations moved"} & {*columns}
     return [
-        PageTable("Masked fields", columns, rows, frozenset(numbers)),
+        ResultTable("Masked fields", columns, rows, frozenset(numbers)),
         *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
         *said(_OF_LEVELS if shown and leveled else ""),
     ]
@@ -505,7 +506,7 @@ def _missing(fields: Iterable[PublicField]) -> list[PagePart]:
     """Say what means missing in the released file, and how often: whoever averages 9998 needs to know."""
     rows = tuple((one.name, number(one.missing), ", ".join(one.codes) or NOTHING) for one in fields if one.missing)
     columns = ("field", "values missing in this file", "codes that mean missing")
-    return [PageTable("Missing values", columns, rows, frozenset({columns[1]}))] if rows else []
+    return [ResultTable("Missing values", columns, rows, frozenset({columns[1]}))]
 
 
 def _advice(release: PublicRelease) -> list[PagePart]:
@@ -613,7 +614,7 @@ def _rules(release: PublicRelease) -> list[PagePart]:
         for rule in release.rules
     )
     columns = ("rule", "class", "in this file", "in mathematics", "in words, where it is broken")
-    return [PageTable(f"Rules of {release.rulebook}", columns, rows)] if rows else []
+    return [ResultTable(f"Rules of {release.rulebook}", columns, rows)]
 
 
 def _verified(release: PublicRelease) -> list[PagePart]:
@@ -625,12 +626,12 @@ def _verified(release: PublicRelease) -> list[PagePart]:
             "The file was written, read back, and judged by each of these programs before it was released. The "
             "number of rules and of records is what each of them judged."
         ),
-        PageTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
+        ResultTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
     ]
     return [
         *(judged if engines else said("The file was written and read back before it was released.")),
-        PageTable("Checksums", ("file", "SHA-256"), files),
-        PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
+        ResultTable("Checksums", ("file", "SHA-256"), files),
+        ResultTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]
 
 

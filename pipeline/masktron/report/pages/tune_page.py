@@ -10,9 +10,11 @@ from masktron.counts import counted
 from masktron.figures import Group, figure_of
 from masktron.problems.wording import sentence
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
-from masktron.report.pages.common_parts import figure, file_name, listed, said
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Ranged, Section
+from masktron.report.pages.common_parts import file_name, listed, said
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, Section
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
+from masktron.report.result_table import Mark, Ranged, ResultTable
+from masktron.report.shared_tables import figure
 from masktron.report.text import number
 from masktron.results.tune import (
     PROTECTION,
@@ -89,7 +91,7 @@ def _levels(candidates: Sequence[TuneCandidate]) -> list[PagePart]:
     if not (rows := tuple(level_rows(ways))):
         return []
     return [
-        PageTable("Figures by level", ("candidate", *LEVEL_COLUMNS), rows, frozenset(LEVEL_COLUMNS[1:])),
+        ResultTable("Figures by level", ("candidate", *LEVEL_COLUMNS), rows, frozenset(LEVEL_COLUMNS[1:])),
         *said("Linkage is among records of units that are composed alike; loss is that of the level's own fields."),
     ]
 
@@ -194,7 +196,7 @@ def _map(result: TuneResult) -> list[PagePart]:
             "Every candidate in risk and loss",
             f"{counted(len(shown), 'candidate')} with figures, {number(len(result.front))} of them on the front.",
             plane,
-            PageTable("Risk and loss of each candidate", ("no.", "candidate", risk, loss, "on the front"), rows,
+            ResultTable("Risk and loss of each candidate", ("no.", "candidate", risk, loss, "on the front"), rows,
                       frozenset({"no.", loss, risk})),
             "Lower left is better. Numbers are those of the table"
             + ("" if result.recommended is None else ". A star is recommended")
@@ -230,7 +232,7 @@ def _told(name: str, value: float) -> str:
     return figure(value, figure_of(name).unit, 1)
 
 
-def _table(result: TuneResult) -> PageTable:
+def _table(result: TuneResult) -> ResultTable:
     """One row for each candidate, in the order of their numbers: what it is, and why it is not recommended."""
     loss, risk, candidates = result.utility, result.risk, result.candidates
     seeds = ("seeds",) if any(one.seeds > 1 for one in candidates) else ()
@@ -251,7 +253,7 @@ def _table(result: TuneResult) -> PageTable:
     )
     columns = ("no.", "candidate", "verdict", risk, loss, *against, *seeds, *reasons)
     anchors = tuple(f"candidate-{at}" for at in range(len(candidates)))
-    return PageTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *against, *seeds}), anchors)
+    return ResultTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *against, *seeds}), anchors)
 
 
 def _concerns(candidates: Sequence[TuneCandidate]) -> list[PagePart]:
@@ -261,11 +263,7 @@ def _concerns(candidates: Sequence[TuneCandidate]) -> list[PagePart]:
         for at, one in enumerate(candidates)
         if one.concerns
     )
-    return (
-        [PageTable("Concerns", ("no.", "candidate", "what speaks against it"), rows, frozenset({"no."}))]
-        if rows
-        else []
-    )
+    return [ResultTable("Concerns", ("no.", "candidate", "what speaks against it"), rows, frozenset({"no."}))]
 
 
 def _drawn(candidates: Sequence[TuneCandidate]) -> list[Section]:
@@ -287,8 +285,8 @@ def _drawn(candidates: Sequence[TuneCandidate]) -> list[Section]:
             "drawn",
             "Keys drawn anew or swapped",
             (
-                PageTable("What draws protect, at worst", ("treatment", *names), cells, frozenset(names)),
-                PageTable("What that means", ("name", "what it means"), meanings),
+                ResultTable("What draws protect, at worst", ("treatment", *names), cells, frozenset(names)),
+                ResultTable("What that means", ("name", "what it means"), meanings),
             ),
         )
     ]
@@ -307,7 +305,7 @@ def _further(result: TuneResult) -> list[PagePart]:
         if name not in axes:
             groups.setdefault(figure_of(name).group, []).append(name)
     return [
-        PageTable(
+        ResultTable(
             _GROUPS[group],
             ("no.", "candidate", *names),
             tuple(
@@ -334,4 +332,4 @@ def _spread_told(one: TuneCandidate, name: str) -> str | Ranged:
 
 def _meanings(candidates: Sequence[TuneCandidate]) -> list[PagePart]:
     rows = tuple((name, figure_of(name).group, figure_of(name).meaning) for name in _names(candidates))
-    return [PageTable("Figures", ("figure", "about", "what it means"), rows)] if rows else []
+    return [ResultTable("Figures", ("figure", "about", "what it means"), rows)]

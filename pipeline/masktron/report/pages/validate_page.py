@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from masktron.counts import counted
 from masktron.report.pages.common_parts import (
-    NOTHING,
     SHOWN_RULES,
     classes_picture,
     failures_picture,
     file_name,
     listed,
     per_cent,
-    rules_table,
-    verdict_of,
 )
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, Section
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.canvas import WARN
 from masktron.report.pictures.compared import ColumnsInOrder
+from masktron.report.result_table import NOTHING, Mark, ResultTable
+from masktron.report.shared_tables import rules_table, verdict_of
 from masktron.report.text import number
 from masktron.results import RecordFinding, RuleResult, ValidateResult
 
@@ -253,7 +252,7 @@ def _fields(summary: FindingsSummary | None) -> list[PagePart]:
             f"{first} is read by the rules of {counted(most, 'finding')}; a finding counts for every field that its "
             f"rule reads.{_partial(summary)}",
             Bars(tuple(Bar(name, many, number(many), WARN) for name, many in fields[:SHOWN_RULES]), "findings"),
-            PageTable(
+            ResultTable(
                 "Findings by field",
                 ("field", "findings"),
                 tuple((name, number(many)) for name, many in fields),
@@ -278,7 +277,7 @@ def _meanings(result: ValidateResult) -> list[PagePart]:
         for one in result.fields
     )
     columns = ("field", "label", "values", "codes for missing values")
-    return [PageTable("What the file says of its fields", columns, rows)] if rows else []
+    return [ResultTable("What the file says of its fields", columns, rows)]
 
 
 def _regions(summary: FindingsSummary | None, records: int) -> list[PagePart]:
@@ -308,7 +307,7 @@ def _regions(summary: FindingsSummary | None, records: int) -> list[PagePart]:
                 "failing records",
                 WARN,
             ),
-            PageTable(
+            ResultTable(
                 "Failing records by part of the file",
                 ("records", "failing"),
                 tuple((place, number(int(count))) for place, count in zip(places, counts, strict=True)),
@@ -341,15 +340,8 @@ def _records(summary: FindingsSummary | None) -> list[PagePart]:
     )
     columns = ("rule", "severity", "record", "id", *(("member",) if members else ()), "line", "values", "message")
     return [
-        *(
-            [PageTable("Records that break the most rules", ("record", "id", "rules", "which"), worst,
-                       frozenset({"rules"}))]
-            if worst
-            else []
+        ResultTable(
+            "Records that break the most rules", ("record", "id", "rules", "which"), worst, frozenset({"rules"})
         ),
-        *(
-            [PageTable("The first findings of each rule", columns, examples, frozenset({"record", "line"}))]
-            if examples
-            else []
-        ),
+        ResultTable("The first findings of each rule", columns, examples, frozenset({"record", "line"})),
     ]  # fmt: skip

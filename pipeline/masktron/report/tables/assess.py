@@ -8,7 +8,8 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.sentences import key_lines, level_lines, treatment_lines
-from masktron.report.tables.cells import headed, in_short, noted, statements, valued
+from masktron.report.shared_tables import figures_table
+from masktron.report.tables.cells import drawn, in_short, noted, statements
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further, treated_in_brief
 from masktron.report.text import plain
 from masktron.results import AssessResult
@@ -16,16 +17,8 @@ from masktron.results import AssessResult
 
 def tables(result: AssessResult) -> list[RenderableType]:
     """One row per figure with what it means, then what was taken for granted."""
-    table = headed("about", "figure", "value", "what it means")
-    last = ""
-    for figure in result.figures:
-        most = "most" if figure.better == "lower" else "least"
-        worst = f" Here {most} in {plain(figure.field)}." if figure.field else ""
-        about = figure.group if figure.group != last else ""
-        table.add_row(about, figure.name, valued(figure), figure.meaning + worst)
-        last = figure.group
     return [
-        table,
+        *drawn(figures_table(result.figures, result.limits)),
         *map(plain, untold(result)),
         *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys))),
         *map(plain, level_lines(result.levels)),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.table import Table
 
 from masktron.counts import counted
 from masktron.problems.problem import Sentence
+from masktron.report.result_table import NOTHING, Mark, Ranged, ResultCell, ResultTable
+from masktron.report.shared_tables import rules_table
 from masktron.report.text import number, plain
-from masktron.results import FigureResult, LevelDescription, ReleaseVerdict, RuleResult, Tested
+from masktron.results import FigureResult, ReleaseVerdict, RuleResult, Tested
 
 
 def statements(verdict: ReleaseVerdict | None) -> list[str]:
@@ -30,31 +31,6 @@ def soft_warnings(warnings: int) -> str:
 def tested_line(tested: Tested | None) -> list[str]:
     """Say how many rules were tested; nothing of a file without records."""
     return [] if tested is None else [plain(str(tested))]
-
-
-def rules_table(rules: Sequence[RuleResult]) -> Table:
-    """One row per rule: how often it fired and failed, and what it may."""
-    bounded = any(rule.allowed is not None for rule in rules)
-    allowed = ("allowed",) if bounded else ()
-    open_ended = any(rule.undecided is not None for rule in rules)
-    undecided = ("undecided",) if open_ended else ()
-    table = headed("rule", "class", "fired", "failed", *undecided, "errors", *allowed, "where")
-    for rule in rules:
-        # what is said of a rule on a field that is not there, the field decides
-        failed = "-" if rule.failed is None else number(rule.failed)
-        failed = f"[red]{failed}[/]" if rule.failed and not rule.passes else failed
-        name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
-        errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
-        bound = (str(rule.allowed or "-"),) if bounded else ()
-        fired = f"[red]{number(rule.fired)}[/]" if rule.idle and not rule.reached else number(rule.fired)
-        left = ("-" if rule.undecided is None else number(rule.undecided),) if open_ended else ()
-        table.add_row(name, rule.kind, fired, failed, *left, errors, *bound, plain(_bare(rule.origin)))
-    return unbroken(table, [rule.id for rule in rules])
-
-
-def _bare(origin: str) -> str:
-    """Origin without folders."""
-    return re.sub(r"[^\s()]*/", "", origin)
 
 
 def valued(figure: FigureResult) -> str:
@@ -124,24 +100,44 @@ def headed(*headers: str) -> Table:
     return table
 
 
+def drawn(*tables: ResultTable) -> list[Table]:
+    """Draw tables of results, those that have rows."""
+    return [_drawn(one) for one in tables if one.rows]
+
+
+def rules_shown(rules: Sequence[RuleResult]) -> list[Table]:
+    """One row per rule: how often it fired and failed, and what it may."""
+    return drawn(rules_table(rules).without("verdict", "what it says"))
+
+
+def _drawn(result: ResultTable) -> Table:
+    table = table_of()
+    for name in result.columns:
+        right = name in result.numbers
+        justify: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=right or name in SHORT)
+    for row in result.rows:
+        table.add_row(*map(_cell, row))
+    return unbroken(table, [str(row[0]) for row in result.rows])
+
+
+def _cell(cell: ResultCell) -> str:
+    match cell:
+        case Mark():
+            told = _cell(cell.text)
+            return f"[red]{told}[/]" if cell.tone == "bad" else told
+        case Ranged():
+            return f"{_cell(cell.text)} ({plain(cell.between)})"
+        case tuple():
+            return ", ".join(map(_cell, cell))
+        case _:
+            return "-" if cell == NOTHING else plain(cell)
+
+
 def unbroken(table: Table, ids: Iterable[str]) -> Table:
     """Keep the ids in the first column on one line, if none is very long."""
     table.columns[0].no_wrap = max(map(len, ids), default=0) <= LONGEST_ID
     return table
-
-
-def level_table(levels: Sequence[LevelDescription]) -> list[Table]:
-    """Show the levels of a nested file; nothing of others."""
-    table = headed("level", "records", "in each", "fields")
-    for one in levels:
-        within = f"{one.parent}: {between(one.least, one.most)}" if one.parent else "-"
-        table.add_row(plain(one.level), number(one.records), plain(within), plain(", ".join(one.fields) or "-"))
-    return [unbroken(table, [one.level for one in levels])] if levels else []
-
-
-def between(least: int, most: int) -> str:
-    """Say how many there are at least and at most."""
-    return number(least) if least == most else f"{number(least)} to {number(most)}"
 
 
 def noted(label: str, notes: Sequence[Sentence]) -> list[str]:

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from masktron.counts import counted
 from masktron.problems.problem import Note
 from masktron.report.sentences import level_lines, treatment_lines
-from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, statements
+from masktron.report.tables.cells import in_short, noted, rules_shown, soft_warnings, statements
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, treated_in_brief
 from masktron.report.text import number, plain
 from masktron.results import CheckResult
@@ -22,7 +22,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
     """Rules, what was checked, what is wrong, what could not be checked."""
     return [
         *([OTHER_RULEBOOK] if result.other_rulebook else []),
-        rules_table(result.rules),
+        *rules_shown(result.rules),
         *in_short(result.figures),
         *map(plain, level_lines(result.levels)),
         *noted("within what is allowed", within_bounds(result)),
@@ -68,7 +68,7 @@ def summary(result: CheckResult) -> list[RenderableType]:
     beside = [rule.id for rule in failing[_SHOWN:]]
     parts: list[RenderableType] = [OTHER_RULEBOOK] if result.other_rulebook else []
     if failing:
-        parts.append(rules_table(failing[:_SHOWN]))
+        parts += rules_shown(failing[:_SHOWN])
     more = [f"{counted(len(beside), 'more rule fails', 'more rules fail')}: {', '.join(beside)}"] if beside else []
     lines = [
         *brief("rules", more),

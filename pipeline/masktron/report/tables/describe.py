@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.tables.cells import headed, level_table, noted, unbroken
+from masktron.report.shared_tables import levels_table
+from masktron.report.tables.cells import drawn, headed, noted, unbroken
 from masktron.report.text import number, plain
 from masktron.results import CONFIDENTIAL, DescribeResult, FieldDescription
 
@@ -25,7 +26,7 @@ def tables(result: DescribeResult) -> list[RenderableType]:
             f"{result.data}: {counted(result.records, 'record')} ({result.record}) of "
             f"{_held(result)}, {result.format}"
         ),
-        *level_table(result.levels),
+        *drawn(levels_table(result.levels)),
         *([_fields(result)] if result.fields else []),
         *_labelled(result),
         *([] if result.levels else _rows(result)),

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, RulePart
-from masktron.report.tables.cells import headed, level_table, noted, optional, table_of, tested_line, unbroken
+from masktron.report.shared_tables import levels_table
+from masktron.report.tables.cells import drawn, headed, noted, optional, table_of, tested_line, unbroken
 from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, StepExplanation
 
@@ -23,7 +24,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
     return [
         f"{plain(result.rulebook)}: {counted(len(rules), 'rule')}, XPath {result.version}",
         _Explained(rules),
-        *level_table(result.levels),
+        *drawn(levels_table(result.levels)),
         *([_fields(result.fields)] if any(map(_said, result.fields)) else []),
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),
         *_unmasked(rules),

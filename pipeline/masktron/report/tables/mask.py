@@ -14,7 +14,6 @@ from masktron.report.sentences import (
     concern_lines,
     concern_remedies,
     drawn_fields,
-    engine_opinion,
     estimate_lines,
     in_groups,
     key_lines,
@@ -22,7 +21,8 @@ from masktron.report.sentences import (
     listed,
     treatment_lines,
 )
-from masktron.report.tables.cells import figure_text, headed, in_short, noted, statements, valued
+from masktron.report.shared_tables import categories_table, engines_table, totals_table
+from masktron.report.tables.cells import drawn, figure_text, headed, in_short, noted, statements, valued
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, treated_in_brief
 from masktron.report.text import number, plain
 from masktron.results import (
@@ -39,20 +39,10 @@ from masktron.results import (
 
 def tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
-    engines = headed("re-validated by", "rules", "records", "violations", "opinion")
-    for engine in result.engines:
-        engines.add_row(
-            plain(engine.engine),
-            f"{engine.rules} of {result.engines[0].rules}",
-            number(engine.records),
-            number(engine.violations),
-            plain(engine_opinion(engine)),
-        )
     lines: list[RenderableType] = [
         *([_Masked(result.blocks)] if result.blocks else []),
         *([] if result.draw is None else [_moments(result.draw)]),
-        *_totals(result),
-        *([engines] if result.engines else []),
+        *drawn(totals_table(result), categories_table(result), engines_table(result.engines)),
         *noted("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
         *noted("solved per record", tuple(solved_told(block) for block in result.blocks if block.solved)),
         *noted("cut", tuple(cuts_told(result.blocks))),
@@ -108,29 +98,6 @@ def _others(result: MaskResult) -> str:
         if one.name == "strongest_linkage" and not math.isnan(one.value):
             return f"the strongest of eight intruders, who also knows all unmasked fields, links {one.value:.1f} %"
     return "a better distance can link more"
-
-
-def _totals(result: MaskResult) -> list[Table]:
-    """Weighted totals, and how far the shares of categories have moved.
-
-    The total of fewer than k records would tell too much of each: only its change is shown.
-    """
-    tables = []
-    if result.totals:
-        table = headed("weighted total", "records", "before", "after", "change %")
-        for total in result.totals:
-            figures = ("-", "-")
-            if total.records >= result.k:
-                figures = (number(total.before, ".12g"), number(total.after, ".12g"))
-            table.add_row(plain(total.name), number(total.records), *figures, figure_text(total.change))
-        tables.append(table)
-    if result.categories:
-        table = headed("categories", "kind", "distinct before", "distinct after", "shares moved %")
-        for category in result.categories:
-            held = [sum(count > 0 for count in counts.values()) for counts in (category.before, category.after)]
-            table.add_row(plain(category.name), category.kind, *map(str, held), figure_text(category.distance))
-        tables.append(table)
-    return tables
 
 
 def groups_told(result: MaskResult) -> str:

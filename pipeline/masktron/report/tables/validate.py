@@ -11,7 +11,7 @@ from rich.table import Table
 from masktron.counts import counted
 from masktron.problems.problem import Problem, Sentence
 from masktron.problems.wording import worded
-from masktron.report.tables.cells import headed, noted, rules_table, soft_warnings, tested_line, unbroken
+from masktron.report.tables.cells import headed, noted, rules_shown, soft_warnings, tested_line, unbroken
 from masktron.report.tables.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.text import number, plain
 from masktron.results import RecordFinding, RuleResult, ValidateResult
@@ -20,7 +20,7 @@ from masktron.results import RecordFinding, RuleResult, ValidateResult
 def tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below; of several files their findings and verdicts before it."""
     return [
-        rules_table(result.rules),
+        *rules_shown(result.rules),
         *(_finding(one, finding) for one in result.documents for finding in one.findings),
         *document_lines(result),
         *map(plain, labels_told(result)),
@@ -135,7 +135,7 @@ def summary(result: ValidateResult) -> list[RenderableType]:
     tells = _broken if result.is_document else _tells
     telling = [rule for rule in result.rules if not many or tells(rule)]
     shown = telling[:_ALL]
-    table = [_broken_rules(shown) if result.is_document else rules_table(shown)] if shown else []
+    table = ([_broken_rules(shown)] if result.is_document else rules_shown(shown)) if shown else []
     lines = []
     if beside := telling[_ALL:]:
         ids = ", ".join(rule.id for rule in beside)

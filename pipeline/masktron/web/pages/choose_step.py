@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.results.tune import KeyTreatment, TuneCandidate
+from masktron.problems.wording import sentence
+from masktron.report.rendering import read_told
+from masktron.results.tune import KeyTreatment, TuneCandidate, TuneResult
 from masktron.web.pages.form_values import at_fields, choice_from, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, figure_words
 from masktron.web.pages.paging import page_of_items
@@ -67,10 +70,10 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "drawn_at": _changed(run),
         "most_left": None if run is None or run.is_over else _left(run, budget),
         "report": visit.path_of_report(run, PAGE) if run is not None and run.is_over and run.output(PAGE) else None,
-        "risk_name": None if result is None else figure_words(result["risk"]),
-        "loss_name": None if result is None else figure_words(result["utility"]),
-        "risk_meaning": None if result is None else figure_of(result["risk"]).meaning,
-        "loss_meaning": None if result is None else figure_of(result["utility"]).meaning,
+        "risk_name": None if result is None else figure_words(result.risk),
+        "loss_name": None if result is None else figure_words(result.utility),
+        "risk_meaning": None if result is None else figure_of(result.risk).meaning,
+        "loss_meaning": None if result is None else figure_of(result.utility).meaning,
         "budget": budget,
         "budgets": list(({} if budget in BUDGETS else {budget: budget}).items()) + list(BUDGETS.items()),
         "k": ", ".join(map(str, asked.get("k") or SIZES)),
@@ -97,12 +100,15 @@ def _left(run: CommandRun, budget: str) -> float | None:
     return None if began is None or budget not in _SECONDS else max(0.0, began + _SECONDS[budget] - time.time())
 
 
-def _result(run: CommandRun | None) -> dict[str, Any] | None:
+def _result(run: CommandRun | None) -> TuneResult | None:
     """Return the map: of a run that goes on, or was cancelled, as far as it came."""
     if run is None:
         return None
     found = result_of(run, RESULT) or _so_far(run)
-    return found if found is not None and found.get("job") == "tune" else None
+    if found is None or found.get("job") != TuneResult.JOB:
+        return None
+    result: TuneResult = read_told(TuneResult, found, Path(RESULT))
+    return result
 
 
 def _so_far(run: CommandRun) -> dict[str, Any] | None:
@@ -116,27 +122,26 @@ def _so_far(run: CommandRun) -> dict[str, Any] | None:
     return found
 
 
-def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
+def _rows(result: TuneResult, config: Config) -> list[dict[str, Any]]:
     rows = []
-    for number, one in enumerate(result["candidates"]):
-        name = _name(one)
-        risk, loss = one["figures"].get(result["risk"]), one["figures"].get(result["utility"])
+    for number, one in enumerate(result.candidates):
+        risk, loss = (_known(one, name) for name in (result.risk, result.utility))
         rows.append(
             {
                 "number": number,
-                "name": name,
-                "words": METHOD_WORDS.get(one["method"], one["method"]),
+                "name": one.name,
+                "words": METHOD_WORDS.get(one.method, one.method),
                 "risk": risk,
                 "loss": loss,
-                "recommended": number == result["recommended"],
-                "front": number in result["front"],
+                "recommended": number == result.recommended,
+                "front": number in result.front,
                 "chosen": _is_chosen(one, config),
                 "verdict": _verdict(one, number, result),
-                "bad": one["within_limits"] is False,
-                "why": "; ".join(one["reasons"]),
-                "concerns": one.get("concerns", ()),
-                "takable": one["state"] in ("measured", "sampled"),
-                "sampled": one["state"] == "sampled",
+                "bad": one.within_limits is False,
+                "why": "; ".join(map(sentence, one.reasons)),
+                "concerns": one.concerns,
+                "takable": one.state in ("measured", "sampled"),
+                "sampled": one.state == "sampled",
             }
         )
     return rows
@@ -149,25 +154,25 @@ _STATES = {
 }
 
 
-def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> str:
-    if number == result["recommended"]:
+def _verdict(one: TuneCandidate, number: int, result: TuneResult) -> str:
+    if number == result.recommended:
         return "recommended"
-    if one["state"] == "same":
-        return f"does the same as number {one['same_as']}"
-    if one["state"] in _STATES:
-        return _STATES[one["state"]]
-    if one["within_limits"] is False:
+    if one.state == "same":
+        return f"does the same as number {one.same_as}"
+    if one.state in _STATES:
+        return _STATES[one.state]
+    if one.within_limits is False:
         return "outside a limit"
-    return "no other is better in both" if number in result["front"] else "possible"
+    return "no other is better in both" if number in result.front else "possible"
 
 
-def _name(one: Mapping[str, Any]) -> str:
-    return TuneCandidate.from_dict(one).name
+def _known(one: TuneCandidate, name: str) -> float | None:
+    return None if math.isnan(value := one.figures.get(name, math.nan)) else value
 
 
-def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+def _of_keys(one: TuneCandidate, config: Config) -> dict[str, Any]:
     """Return the settings that treat keys as a candidate does, where they do not do so already."""
-    wanted = TuneCandidate.from_dict(one).treatment
+    wanted = one.treatment
     if wanted == KeyTreatment.of(config):
         return {}
     keys = {**config.keys, "k": wanted.key_k} if config.keys and wanted.key_k is not None else None
@@ -181,29 +186,29 @@ def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     }
 
 
-def _settings(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+def _settings(one: TuneCandidate, config: Config) -> dict[str, Any]:
     """Return the settings that a candidate stands for; None takes one away."""
     return {
         **_of_keys(one, config),
-        "method": one["method"],
-        "k": one["k"],
-        "grouping": one["grouping"],
-        "aggregator": one["aggregator"],
-        "params": one["params"] or None,
+        "method": one.method,
+        "k": one.k,
+        "grouping": one.grouping,
+        "aggregator": one.aggregator,
+        "params": {name: list(value) if isinstance(value, tuple) else value for name, value in one.params.items()}
+        or None,
     }
 
 
-def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
-    wanted = TuneCandidate.from_dict(one).settings
-    return all(getattr(config, name) == value for name, value in wanted.items())
+def _is_chosen(one: TuneCandidate, config: Config) -> bool:
+    return all(getattr(config, name) == value for name, value in one.settings.items())
 
 
-def chosen_candidate(project: Project) -> Mapping[str, Any] | None:
+def chosen_candidate(project: Project) -> TuneCandidate | None:
     """Return the candidate that is chosen, if the current map has figures of it."""
     run = current_run(project, run_kinds.CHOOSE.step)
     result = None if run is None or not run.is_over else _result(run)
-    candidates: Sequence[Mapping[str, Any]] = [] if result is None else result["candidates"]
-    return next((one for one in candidates if one["figures"] and _is_chosen(one, project.settings.config)), None)
+    candidates = () if result is None else result.candidates
+    return next((one for one in candidates if one.figures and _is_chosen(one, project.settings.config)), None)
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
@@ -234,13 +239,12 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
     run = run_of(project, form.text("run"))
     result = _result(run)
-    candidates: Sequence[Mapping[str, Any]] = [] if result is None else result["candidates"]
+    candidates = () if result is None else result.candidates
     number = whole_from("candidate", form.text("candidate"))
-    if number >= len(candidates) or candidates[number]["state"] not in ("measured", "sampled"):
+    if number >= len(candidates) or candidates[number].state not in ("measured", "sampled"):
         raise UsageError.of("page-outdated", reason="this way to mask has no figures")
     one = candidates[number]
-    name = _name(one)
-    project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {name}")
+    project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {one.name}")
     return Redirect(visit.path(project, "choose") + "#chosen")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -222,12 +223,12 @@ def _tiles(result: Mapping[str, Any], project: Project, *, is_current: bool) -> 
     return tiles
 
 
-def _on_map(tried: Mapping[str, Any] | None, name: str, unit: str) -> str:
+def _on_map(tried: TuneCandidate | None, name: str, unit: str) -> str:
     """Say what the map of Choose has of a figure, where it has the way to mask that was taken."""
-    value = None if tried is None else tried["figures"].get(name)
-    if tried is None or value is None:
+    value = math.nan if tried is None else tried.figures.get(name, math.nan)
+    if tried is None or math.isnan(value):
         return ""
-    draws = tried["draws"] or TuneCandidate.from_dict(tried).treatment.draws
+    draws = tried.differs
     return f"; on the map of Choose {f'{value:.3g} {unit}'.strip()}{', by other draws' if draws else ''}"
 
 
