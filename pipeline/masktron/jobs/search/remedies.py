@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, get_args
 
 from masktron.config import Config, Kind, Role
@@ -215,14 +216,13 @@ def remedies_for(facts: Sequence[RefusalFacts], now: RefusedRun) -> tuple[Remedy
     """
     found: dict[str, RemedyResult] = {}
     for fact in facts or (RefusalFacts("method"),):
-        for remedy in _MAKERS[fact.kind](fact, now):
+        for remedy in (one for part in _PARTS[fact.kind] for one in part(fact, now)):
             if remedy.settings:  # else they are what they are to become
                 found.setdefault(remedy.pasted, remedy)
     return tuple(sorted(found.values(), key=cost_of))
 
 
-def _copied(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _grouped_otherwise(fact, now)
+def _observed_values(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     share = math.ceil(10_000 * fact.groups / fact.records) / 100
     yield now.changing(
         "observed-share",
@@ -230,17 +230,6 @@ def _copied(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         f"the values of {fact.groups} respondents in {', '.join(fact.fields)} are published as they were",
         max_observed_share=share,
     )
-    yield from _smaller_groups(now)
-    yield from _one_unmasked(fact.fields, now)
-    yield from _let_go(_in_the_way(fact, now), now)
-
-
-def _no_prototype(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _grouped_otherwise(fact, now)
-    yield from _masked_as_well(fact.conditions, now)
-    yield from _smaller_groups(now)
-    yield from _one_unmasked(fact.fields, now)
-    yield from _let_go(_in_the_way(fact, now), now)
 
 
 def _few_records(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
@@ -258,45 +247,18 @@ def _rare_units(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield from _groups_of((fact.records,), now)
 
 
-def _missing_pattern(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+def _missing_taken_over(_: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield now.changing(
         "missing",
         "let records with a rare pattern of missing values take over another's",
         "nothing more; some values become missing, or stop being so",
         keep_missing=False,
     )
-    yield from _smaller_groups(now)
-    yield from _one_unmasked(fact.fields, now)
 
 
-def _across(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _groups_of((2 * now.config.k,), now)
-    yield from _smaller_groups(now)
-    yield from _all_unmasked(fact.fields, now)
-    yield from _let_go(fact.rules, now)
-
-
-def _aggregator(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+def _other_aggregators(_: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield now.changing("aggregator", "let the least loss decide which aggregator masks a block", aggregator=None)
     yield from (_aggregated_by(name, now) for name in ("mean", "median") if name != now.config.aggregator)
-    yield from _let_go(fact.rules, now)
-
-
-def _no_aggregator(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _of_other_kinds(fact.fields, now)
-    yield from _one_unmasked(fact.fields, now)
-    yield from _let_go(fact.rules, now)
-
-
-def _method(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _other_methods(("mdav", *DRAWING), now)
-    yield from _smaller_groups(now)
-    yield from _one_unmasked(fact.fields, now)
-
-
-def _contract(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    yield from _other_methods(("mdav",), now)
-    yield from _one_unmasked(fact.fields, now)
 
 
 def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
@@ -304,17 +266,14 @@ def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield from _keys_shared(now)
     if fact.figures and {*OF_KEYS_ALONE}.issuperset(fact.figures) and not now.masked_keys:
         return
-    yield from _other_grouping(now)
-    yield from _groups_of((2 * now.config.k, 4 * now.config.k), now)
-    yield from _other_methods(("mdav", *DRAWING), now)
-    yield from _smaller_groups(now)
+    for part in (_other_grouping, _larger_groups, _other_methods, _smaller_groups):
+        yield from part(fact, now)
 
 
-def _written(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+def _order_kept(_: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     if now.config.order != "keep":
         reveals = "the order of the original, by which a record may be found"
         yield now.changing("order", "write the records in the order of the original", reveals, order="keep")
-    yield from _across(fact, now)
 
 
 def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
@@ -325,7 +284,8 @@ def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
             "totals and counts are without these records, and that some are left out tells something of them",
             invalid="exclude",
         )
-    yield from _let_go(fact.rules, now, together=True)
+    if own := [rule for rule in dict.fromkeys(fact.rules) if rule not in now.config.allow]:
+        yield _allowed(own, now)
 
 
 def _keys(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
@@ -338,7 +298,7 @@ def _keys(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield from _keys_in_classes(fact.conditions, now)
         yield from _keys_shared_by_fewer(now)
     elif not fact.conditions:
-        yield from _let_go(fact.rules, now)
+        yield from _let_go(fact, now)
     for rule in fact.rules if fact.conditions else ():
         yield now.changing(
             "allow-lost",
@@ -363,45 +323,19 @@ def _suppression(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
             recode=_without(config.recode, name),
         )
     own = {rule: [keys.index(name) for name in read & {*keys}] for rule, read in now.rules.items()}
-    yield from _let_go(sorted((rule for rule in own if own[rule]), key=lambda rule: min(own[rule])), now)
-    yield from _let_go(fact.rules, now)
+    yield from _each_let_go(sorted((rule for rule in own if own[rule]), key=lambda rule: min(own[rule])), now)
+    yield from _let_go(fact, now)
 
 
-_MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]] = {
-    "copied": _copied,
-    "no-prototype": _no_prototype,
-    "few-records": _few_records,
-    "rare-units": _rare_units,
-    "missing-pattern": _missing_pattern,
-    "across-records": _across,
-    "total": _across,
-    "aggregator": _aggregator,
-    "no-aggregator": _no_aggregator,
-    "solved-loss": _no_prototype,
-    "method": _method,
-    "contract": _contract,
-    "limits": _limits,
-    "written": _written,
-    "original": _original,
-    "keys": _keys,
-    "suppression": _suppression,
-}
-
-
-def _grouped_otherwise(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    """Yield what leaves the groups at least as large as they are."""
-    yield from _of_other_kinds(fact.fields, now)
+def _by_median(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     nominal = any(now.fields[name].kind is Kind.NOMINAL for name in fact.fields if name in now.fields)
     if now.config.aggregator is None and not nominal:
         yield _aggregated_by("median", now)
-    yield from _other_grouping(now)
-    yield from _groups_of((2 * now.config.k, 4 * now.config.k), now)
-    yield from _other_methods(DRAWING, now)
 
 
-def _of_other_kinds(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+def _of_other_kinds(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield other kinds of values for fields that may have them: codes in order, codes without, quantities."""
-    for name in _fewest_values_first(names, now):
+    for name in _fewest_values_first(fact.fields, now):
         whole, values = now.whole(name), now.values(name)
         for kind, setting, words, fits in (
             (Kind.ORDINAL, "ordinal", "categories in the order of their numbers", whole and values <= MOST_VALUES),
@@ -419,7 +353,7 @@ def _aggregated_by(name: str, now: RefusedRun) -> RemedyResult:
     return now.changing("aggregator", what, reveals, aggregator=name)
 
 
-def _other_grouping(now: RefusedRun) -> Iterator[RemedyResult]:
+def _other_grouping(_: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield that groups are formed over all fields, or where they are, by rules; not where there is no choice."""
     if now.whole_units:
         return
@@ -442,12 +376,19 @@ def _groups_of(sizes: Iterable[int], now: RefusedRun) -> Iterator[RemedyResult]:
             yield now.changing("larger-k", f"groups of at least {k} records", k=k)
 
 
-def _smaller_groups(now: RefusedRun) -> Iterator[RemedyResult]:
+def _larger_groups(_: RefusalFacts, now: RefusedRun, times: Iterable[int] = (2, 4)) -> Iterator[RemedyResult]:
+    """Yield groups of twice as many, and more."""
+    yield from _groups_of((time * now.config.k for time in times), now)
+
+
+def _smaller_groups(_: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield groups of 3, where k is larger."""
     yield from _groups_of((3,) if now.config.k > 3 else (), now)
 
 
-def _other_methods(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+def _other_methods(
+    _: RefusalFacts, now: RefusedRun, names: Iterable[str] = ("mdav", *DRAWING)
+) -> Iterator[RemedyResult]:
     """Yield other methods than that of the run, by name; none that draws where nothing could be drawn."""
     numbers = any(now.fields[name].numeric for name in now.named(Role.CONFIDENTIAL))
     for name in names:
@@ -458,10 +399,10 @@ def _other_methods(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
             yield now.changing("method", f"mask by {name}", reveals, method=name, params={})
 
 
-def _masked_as_well(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+def _masked_as_well(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield that the unmasked fields which rules read beside masked ones are masked, too."""
     config, written = now.config, (Role.IDENTIFIER, Role.CONFIDENTIAL, Role.WEIGHT)
-    more = [name for name in names if name in now.fields and now.fields[name].role not in written]
+    more = [name for name in fact.conditions if name in now.fields and now.fields[name].role not in written]
     if more:
         codes = [name for name in more if now.fields[name].numeric and now.values(name) <= MOST_CODES]
         codes = [name for name in codes if config.kind_of(name) is None]
@@ -470,14 +411,18 @@ def _masked_as_well(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyRes
         yield now.changing("mask-more", what, roles=roles, nominal=(*config.nominal, *codes))
 
 
-def _one_unmasked(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+def _one_unmasked(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield for each field that it is released as it is, if another one is left to mask."""
-    for name in _fewest_values_first(names, now):
-        yield from _all_unmasked([name], now)
+    for name in _fewest_values_first(fact.fields, now):
+        yield from _unmasked([name], now)
 
 
-def _all_unmasked(names: Sequence[str], now: RefusedRun) -> Iterator[RemedyResult]:
+def _all_unmasked(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield that fields are released as they are, all at once, if another one is left to mask."""
+    yield from _unmasked(fact.fields, now)
+
+
+def _unmasked(names: Sequence[str], now: RefusedRun) -> Iterator[RemedyResult]:
     if names and not {*now.named(Role.CONFIDENTIAL)} <= {*names}:
         listed, are = ", ".join(names), "they are" if len(names) > 1 else "it is"
         yield now.changing(
@@ -494,22 +439,26 @@ def _fewest_values_first(names: Iterable[str], now: RefusedRun) -> list[str]:
     return sorted((name for name in names if name in masked), key=lambda name: (now.values(name), name))[:MOST_FIELDS]
 
 
-def _let_go(rules: Iterable[str], now: RefusedRun, *, together: bool = False) -> Iterator[RemedyResult]:
-    """Yield that a rule may be broken in the masked file; each by itself, or all."""
+def _let_go(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield for each rule that stands in the way that it may be broken in the masked file."""
+    yield from _each_let_go(fact.rules, now)
+
+
+def _each_let_go(rules: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
     own = [rule for rule in dict.fromkeys(rules) if rule not in now.config.allow]
-    for several in [own] if together and own else [[rule] for rule in own[:MOST_FIELDS]]:
-        listed = ", ".join(several)
-        allow = (*now.config.allow, *several)
-        yield now.changing("allow", f"do not keep {listed}", f"the masked file may break {listed}", allow=allow)
+    yield from (_allowed([rule], now) for rule in own[:MOST_FIELDS])
 
 
-def _in_the_way(fact: RefusalFacts, now: RefusedRun) -> tuple[str, ...]:
-    """Return the rules that are known to stand in the way, else those that read several fields of the block."""
-    if fact.rules:
-        return fact.rules
+def _allowed(rules: Sequence[str], now: RefusedRun) -> RemedyResult:
+    listed, allow = ", ".join(rules), (*now.config.allow, *rules)
+    return now.changing("allow", f"do not keep {listed}", f"the masked file may break {listed}", allow=allow)
+
+
+def _in_the_way(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that rules may be broken: those that are known to stand in the way, else those that read the fields."""
     own = {*fact.fields, *fact.conditions}
     reading = {rule: names & own for rule, names in now.rules.items() if not names.isdisjoint(fact.fields)}
-    return tuple(sorted(reading, key=lambda rule: -len(reading[rule])))
+    yield from _each_let_go(fact.rules or sorted(reading, key=lambda rule: -len(reading[rule])), now)
 
 
 def _keys_shared(now: RefusedRun) -> Iterator[RemedyResult]:
@@ -586,3 +535,33 @@ def _recoded(name: str, how: str, what: str, now: RefusedRun) -> RemedyResult:
 
 def _without(recode: Mapping[str, str], name: str) -> dict[str, str]:
     return {key: how for key, how in recode.items() if key != name}
+
+
+type _Part = Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]
+_REGROUPED: tuple[_Part, ...] = (
+    *(_of_other_kinds, _by_median, _other_grouping, _larger_groups),
+    partial(_other_methods, names=DRAWING),
+)
+"""What leaves the groups at least as large as they are."""
+_NO_PROTOTYPE = (*_REGROUPED, _masked_as_well, _smaller_groups, _one_unmasked, _in_the_way)
+_ACROSS: tuple[_Part, ...] = (partial(_larger_groups, times=(2,)), _smaller_groups, _all_unmasked, _let_go)
+_PARTS: Mapping[RefusalKind, tuple[_Part, ...]] = {
+    "copied": (*_REGROUPED, _observed_values, _smaller_groups, _one_unmasked, _in_the_way),
+    "no-prototype": _NO_PROTOTYPE,
+    "few-records": (_few_records,),
+    "rare-units": (_rare_units,),
+    "missing-pattern": (_missing_taken_over, _smaller_groups, _one_unmasked),
+    "across-records": _ACROSS,
+    "total": _ACROSS,
+    "aggregator": (_other_aggregators, _let_go),
+    "no-aggregator": (_of_other_kinds, _one_unmasked, _let_go),
+    "solved-loss": _NO_PROTOTYPE,
+    "method": (_other_methods, _smaller_groups, _one_unmasked),
+    "contract": (partial(_other_methods, names=("mdav",)), _one_unmasked),
+    "limits": (_limits,),
+    "written": (_order_kept, *_ACROSS),
+    "original": (_original,),
+    "keys": (_keys,),
+    "suppression": (_suppression,),
+}
+"""What may help against each kind of refusal, in this order among what costs the same."""

@@ -38,7 +38,7 @@ def write_settings(path: Path, config: Config) -> None:
     ----------
     path : Path
     config : Config
-        With the candidate in it, as `TuneRecipe.settings` returns it.
+        With those of the candidate in it.
 
     Raises
     ------
