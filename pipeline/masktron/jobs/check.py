@@ -15,7 +15,7 @@ from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances
 from masktron.jobs.job import open_job
-from masktron.jobs.judged_release import JudgedRelease
+from masktron.jobs.judged_release import judge_release
 from masktron.jobs.limits import refuse_class_limits, strictest
 from masktron.jobs.lowering.released_units import ReleasedUnits
 from masktron.jobs.release_figures import release_figures
@@ -111,17 +111,25 @@ def run_check(request: CheckRequest, progress: Progress = no_progress) -> CheckR
     again = rules_of_release(job, described, beside, given, settled.phase)
     lost = {check.id for check in job.rulebook.checks} - {check.id for check in again.job.rulebook.checks}
     job = again.job
-    judged = JudgedRelease(again, described, beside, [name for name in settled.allow_unfired if name not in lost])
     bounds_of_rules = thresholds(settled.max_failures).items()
     allowed = allowances(job.rulebook, {name: bound for name, bound in bounds_of_rules if name not in lost})
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     executor = executor_of_run(settled)
     with executor or nullcontext():
-        evaluation, results = judged.judge(allowed, progress, executor, allow_empty=request.allow_empty)
+        judged, evaluation, results = judge_release(
+            again,
+            described,
+            beside,
+            loose=[name for name in settled.allow_unfired if name not in lost],
+            bounds=allowed,
+            allow_empty=request.allow_empty,
+            executor=executor,
+            progress=progress,
+        )
     hard, soft = violations(results)
     found = Findings()
-    found.add(judged)
+    found.add(judged.found)
     rule_problems = len(found.problems)
     if described is not None and job.source.digest == described.output:
         found.checked.append("the file is the one that the manifest describes (SHA-256)")
@@ -173,7 +181,7 @@ def run_check(request: CheckRequest, progress: Progress = no_progress) -> CheckR
         keys=figures.keys,
         key_k=None if described is None else described.key_k,
         concerns=() if described is None else described.telling_apart,
-        let_go=tuple(judged.let_go),
+        let_go=judged.let_go,
         rule_problems=rule_problems,
         limit_problems=figures.over,
     )

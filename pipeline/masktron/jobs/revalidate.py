@@ -255,6 +255,9 @@ def _second(
                 misreads=agrees and any(index in known for index, _ in differences),
                 rules=len(judged),
                 not_judged=left,
+                apart=frozenset(counts.objections.keys() & set(judged)).union(
+                    index for index, _ in differences if index >= 0
+                ),
             )
         )
     return results

@@ -321,6 +321,8 @@ class EngineResult(Serialised):
     not_judged : tuple of str
         Binding rules that it could not be asked about, each with the reason: some that look across records of a large
         file, and of libxml2 those in later versions of XPath than 1.0.
+    apart : frozenset of int
+        Indices of the rules that `notes` are about.
     """
 
     KEYS: ClassVar = "engine rules records violations agrees notes not_judged"
@@ -333,6 +335,7 @@ class EngineResult(Serialised):
     misreads: bool = field(default=False, kw_only=True)
     rules: int = field(kw_only=True)
     not_judged: tuple[str, ...] = field(default=(), kw_only=True)
+    apart: frozenset[int] = field(default=frozenset(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

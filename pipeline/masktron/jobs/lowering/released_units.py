@@ -37,18 +37,18 @@ class ReleasedUnits:
     job : Job
     original : Source or None
     names : LevelNames
-    left_out : set of int
+    left_out : frozenset of int
         Checks of the job that are not asked.
     """
 
     job: Job
     original: Source | None
     names: LevelNames
-    left_out: set[int]
+    left_out: frozenset[int]
 
     @classmethod
     def of(
-        cls, job: Job, original: Source | None, described: DescribedRelease | None, left_out: set[int]
+        cls, job: Job, original: Source | None, described: DescribedRelease | None, left_out: frozenset[int]
     ) -> ReleasedUnits:
         """Return a released file and its original as a manifest says that they were read."""
         how = NestedRelease() if described is None else described.nested
@@ -56,7 +56,7 @@ class ReleasedUnits:
         if not isinstance(source, WideSource):
             return cls(job, beside, AS_THEY_ARE, left_out)
         unrolled = unroll_each(job.rulebook, source.wide, source.levels.layout)
-        left = {at for at, one in enumerate(unrolled.origins) if one.check in left_out}
+        left = frozenset(at for at, one in enumerate(unrolled.origins) if one.check in left_out)
         return cls(job_on(source, unrolled.rulebook), beside, level_names(source, unrolled), left)
 
 
