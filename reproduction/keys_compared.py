@@ -25,7 +25,7 @@ from masktron.config import Config, Role
 from masktron.measures.keys import individual_risk, key_frequencies
 from masktron.recodings import Recoding
 from masktron.results import MaskResult
-from masktron.write.treatments import recodings_in, treatments_from
+from masktron.step_kinds import recodings_in, treatments_from
 from reproduction.generated_survey import RECORDS, SETTINGS, write_survey
 from reproduction.key_page import page
 from reproduction.usual_order import locally_suppressed, microaggregated

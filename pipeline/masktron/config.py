@@ -34,7 +34,7 @@ from masktron.declared import (
 from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, levels_from, with_tables
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
-from masktron.perturbation_settings import moved_matrices, together
+from masktron.perturbation_settings import moved_matrices
 from masktron.problems.problem import Field, Known, Note, Sentence, Setting, SettingName
 from masktron.problems.problem import fields as named_fields
 from masktron.processes import RULE_SECONDS
@@ -51,6 +51,7 @@ from masktron.setting_values import (
     RuleIds,
     SecretOfRun,
 )
+from masktron.step_kinds import ALL, Postrandomised, Recoded, Swapped, Treatment, steps_of
 from masktron.trust import FORMAT_OPTIONS, files_read, one_file
 
 if TYPE_CHECKING:
@@ -697,39 +698,34 @@ class Config(Settings):
 
     def _take_treated(self) -> None:
         """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
-        regions = self.swap.get("regions", ())
-        drawn = [name for names in self.pram for name in together(names)]
+        named = {kind: own for kind, own in steps_of(self).items() if kind.named_as}
+        drawn, regions = named.get(Postrandomised, ()), named.get(Swapped, ())
         if both := [name for name in regions if name in drawn]:
             to = Note(" for {fields:and}", fields=named_fields(both))
             raise UsageError.of("given-twice", one="swap", other="pram", to=to)
         for name, how in self.recode.items():
-            weight = self.roles.get(name) is Role.WEIGHT
-            if weight and not gives_numbers(how_of(f"recode.{name}", how)):
+            if self.roles.get(name) is Role.WEIGHT and not gives_numbers(how_of(f"recode.{name}", how)):
                 raise UsageError.of("weight-made-text", setting=SettingName("recode", (name,)))
-            if not weight:
-                self._require_written("recode", name, "recoded")
-        for name in drawn:
-            self._require_written("pram", name, "drawn anew")
-        for name in regions:
-            self._require_written("swap", name, "swapped")
-        added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn, *regions) if name not in self.roles}
+        for step, own in named.items():
+            for name in own:
+                self._require_written(step, name)
+        added = {name: Role.QUASI_IDENTIFIER for own in named.values() for name in own if name not in self.roles}
         if added:
             self._set("roles", {**self.roles, **added})
             self._set("recoded_unnamed", self.recoded_unnamed | (added.keys() & self.recode.keys()))
 
-    def _require_written(self, setting: str, name: str, done: str) -> None:
+    def _require_written(self, step: type[Treatment], name: str) -> None:
         """Refuse to treat a field that is masked, removed, the weight, or no category."""
         role, kind = self.roles.get(name), self.kind_of(name)
         masked = role is None and kind is not None
-        refused = {Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER}
-        refused |= set() if setting == "recode" else {Role.RECORD_ID}
+        refused = {Role.CONFIDENTIAL, Role.IDENTIFIER} | (set() if step is Recoded else {Role.WEIGHT, Role.RECORD_ID})
         if masked or role in refused:
             said = f"is declared as {kind}, and so masked" if masked else f"has the role {role}"
             raise UsageError.of(
                 "role-does-not-fit",
-                setting=SettingName(setting, (name,)),
+                setting=SettingName(step.asked_by[0], (name,)),
                 field=Field(name),
-                reason=f"which {said}, so it cannot be {done}",
+                reason=f"which {said}, so it cannot be {step.named_as}",
                 role=Role.QUASI_IDENTIFIER,
             )
 
@@ -768,12 +764,12 @@ class Config(Settings):
     @property
     def treats_keys(self) -> bool:
         """Whether fields that are not masked are written otherwise than they were."""
-        return bool(self.recode or self.draws_keys)
+        return any(kind.of_keys for kind in steps_of(self))
 
     @property
     def draws_keys(self) -> bool:
         """Whether that takes random numbers."""
-        return bool(self.pram or self.swap or self.key_k is not None)
+        return any(kind.draws for kind in steps_of(self))
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
@@ -823,6 +819,12 @@ class Config(Settings):
             for name, former in before.items()
         }
         return replace(self, spare_documents=self.spare_documents.difference(given.get("documents", ())), **merged)
+
+
+def untreated(*, draws_alone: bool = False) -> dict[str, Any]:
+    """Return the settings of steps as they ask for none, or of those alone that take random numbers."""
+    nothing = Config()
+    return {name: getattr(nothing, name) for kind in ALL if kind.draws or not draws_alone for name in kind.asked_by}
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from masktron.declared import Settings, WrongValue, declared_in, part_of, require, setting
 from masktron.errors import UsageError
@@ -30,7 +30,7 @@ _LEAST_CHANGE = 1e-6  # one record of a million: a smaller share is a slip, and 
 
 @dataclass(frozen=True, slots=True)
 class PramSettings:
-    """PRAM of a field, or of several together.
+    """PRAM of a field, or of several together; manifests have the matrix itself, beside the other settings.
 
     Attributes
     ----------
@@ -47,6 +47,8 @@ class PramSettings:
     household : str or None
         The field whose value the records of a household share: these are drawn as one, and have one value.
     """
+
+    KEYS: ClassVar[str] = "change stay within alone household"
 
     change: float | None = None
     stay: float = 0.0

@@ -13,8 +13,9 @@ from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from types import ModuleType, NoneType, UnionType
-from typing import Any, ClassVar, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
+from masktron.declared import Taken
 from masktron.problems.problem import Problem
 from masktron.problems.wording import sentence
 
@@ -125,6 +126,8 @@ def read_plain(kind: Any, value: Any, place: str) -> Any:  # noqa: PLR0911 -- a 
     """
     if isinstance(kind, TypeAliasType):
         return read_plain(kind.__value__, value, place)
+    if get_origin(kind) in (Annotated, Taken):
+        return read_plain(get_args(kind)[0], value, place)  # what a declared setting holds
     whole: Any = get_origin(kind) or kind
     parts = get_args(kind)
     if value is None and (NoneType in parts or kind is float):

@@ -22,7 +22,7 @@ from masktron.measures.keys.key_file import KeyFile
 from masktron.perturbation_settings import PramSettings
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
-from masktron.write.treatments import Postrandomised, SharedKeys, Suppressed
+from masktron.step_kinds import Postrandomised, SharedKeys, Suppressed
 from schema_files import conforms
 
 pytestmark = pytest.mark.usefixtures("at_terminal")

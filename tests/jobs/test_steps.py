@@ -16,13 +16,12 @@ from masktron.jobs.job import Job
 from masktron.jobs.levels import levels_of
 from masktron.jobs.opening import open_original
 from masktron.jobs.run import Run
-from masktron.jobs.steps import chain_of
+from masktron.jobs.steps import chain_of, take_step
 from masktron.progress import no_progress
-from masktron.report.tables.explain import _STEPS
 from masktron.results.explain import StepKind
 from masktron.settings_file import config_from
-from masktron.web.pages.key_facts import TREATMENTS
-from masktron.write.treatments import Treatment
+from masktron.step_kinds import ALL
+from paths import SCHEMAS
 from refusals import refused
 from schema_files import conforms
 
@@ -52,12 +51,13 @@ def test_each_step_leaves_an_account_of_itself_and_the_original_as_it_was(files:
     original = open_original(*files, config_from(SETTINGS), no_progress)
     levels, before = levels_of(original), original.records
     run = original
-    for at, step in enumerate(chain_of(original.config)):
-        levels = step.apply(levels)
+    for at, (kind, fields) in enumerate(chain_of(original.config).items()):
+        levels = take_step(kind, levels)
         done = levels.run
         assert [one.kind for one in done.account.treatments] == KINDS[: at + 1]
         changed = [name for name, column in done.records.columns.items() if column is not run.records.columns[name]]
-        assert {*changed} <= {*step.fields}
+        assert changed
+        assert {*changed} <= {*fields}
         assert done.original is original
         run = done
     assert original.records is before
@@ -69,8 +69,8 @@ def test_draws_depend_on_the_steps_before_them(files: tuple[Path, Path]) -> None
     original = open_original(*files, config_from(SETTINGS), no_progress)
     origins = [original.origin]
     levels = levels_of(original)
-    for step in chain_of(original.config):
-        levels = step.apply(levels)
+    for kind in chain_of(original.config):
+        levels = take_step(kind, levels)
         origins.append(levels.run.origin)
     assert len({json.dumps(one.steps, default=str) for one in origins}) == len(origins)
     assert len({one.records for one in origins}) == 1
@@ -136,8 +136,8 @@ def test_what_a_broken_rule_reads_says_which_step_is_to_blame(tmp_path: Path, fi
         masktron.mask(*files, tmp_path / "m.csv", config=config_from(settings))
 
 
-def test_each_kind_of_step_has_its_words() -> None:
-    kinds = {one.kind for one in get_args(Treatment.__value__)}
-    assert _STEPS.keys() == {"units", *kinds, "masking"}
-    assert TREATMENTS.keys() == kinds
-    assert {*get_args(StepKind.__value__)} == _STEPS.keys()
+def test_each_kind_of_step_is_in_the_schemas() -> None:
+    kinds = {one.kind for one in ALL}
+    assert {*get_args(StepKind.__value__)} == {"units", *kinds, "masking"}
+    treatments = json.loads((SCHEMAS / "manifest.schema.json").read_text())["properties"]["treatments"]["items"]
+    assert {one["properties"]["kind"]["const"] for one in treatments["oneOf"]} == kinds

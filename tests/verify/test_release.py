@@ -11,13 +11,13 @@ import numpy as np
 from made_columns import column_of_cells
 from masktron.perturbation_settings import SwapSettings
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import SharedKeys, Suppressed, Swapped, Treatment
 from masktron.verify import suppressed_keys
 from masktron.verify.declared_steps import left_by_steps, verify_steps
 from masktron.verify.findings import Findings
 from masktron.verify.groups import removed_identifiers
 from masktron.verify.release import Release
 from masktron.write.manifest import DescribedRelease, read_manifest
-from masktron.write.treatments import SharedKeys, Suppressed, Swapped, Treatment
 
 MANIFEST = Path(__file__).parents[1] / "manifests" / "2026-11-28T0434" / "released.manifest.json"
 SWAPPED = Swapped(SwapSettings(regions=("B",)), 1, ())

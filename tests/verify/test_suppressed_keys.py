@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from masktron.step_kinds import SharedKeys
 from masktron.treatments.suppression_check import kept
 from masktron.verify.suppressed_keys import unshared
-from masktron.write.treatments import SharedKeys
 
 
 @pytest.mark.parametrize("seed", range(40))

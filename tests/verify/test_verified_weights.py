@@ -11,8 +11,8 @@ import pytest
 from made_columns import column_of_cells
 from masktron.jobs.reweighted import factors_of, reweighted_column
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Reweighted
 from masktron.verify.weights import reweighted, weight_deviations
-from masktron.write.treatments import Reweighted
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -17,8 +17,8 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.jobs.recoded import recoded_column, recoding_of
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Recoded
 from masktron.verify.recoding import class_deviations, recoded
-from masktron.write.treatments import Recoded
 
 WAYS = (
     *("width:5", "width:2.5", "width:3.25", "round:10", "round:0.25"),
@@ -82,7 +82,7 @@ def test_classes_and_texts_are_those_of_who_recodes(how: str) -> None:
             continue
         made += 1
         step = Recoded(recoding, how)
-        mine, theirs = recoded(step, records.columns["A"]), recoded_column(records.columns["A"], recoding)
+        mine, theirs = recoded(step, records), recoded_column(records.columns["A"], recoding)
         assert mine.lexemes.tolist() == theirs.lexemes.tolist()
         assert mine.status.tolist() == theirs.status.tolist()
         outside = [str(one) for one in class_deviations(step, records, keep, 3, weight)]

@@ -12,10 +12,7 @@ from masktron.contracts import PartitionedSynthesis
 from masktron.perturbation_settings import PramSettings, SwapSettings
 from masktron.recodings import IntervalRecoding, Tails
 from masktron.sources.wide.wide_record import SumOfMembers
-from masktron.write.declared import Declared, declared_from
-from masktron.write.manifest import require_asked_for
-from masktron.write.nested_release import NestedRelease, ReleasedField
-from masktron.write.treatments import (
+from masktron.step_kinds import (
     Postrandomised,
     Recoded,
     Reweighted,
@@ -24,6 +21,9 @@ from masktron.write.treatments import (
     Treatment,
     treatments_from,
 )
+from masktron.write.declared import Declared, declared_from
+from masktron.write.manifest import require_asked_for
+from masktron.write.nested_release import NestedRelease, ReleasedField
 
 DECLARED = Declared("ipso", PartitionedSynthesis(3), ("A",), (0, 0, 0), 2, {"A": 0.5}, {"A": ()})
 NESTED = NestedRelease(

@@ -33,7 +33,6 @@ from masktron.verify.declared_steps import left_by_steps
 from masktron.verify.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
-from masktron.write.treatments import Recoded, Reweighted
 
 _KEPT = 1 << 25
 """Bytes of columns in another order that are kept when they have been made."""
@@ -96,7 +95,7 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     if described is not None:
-        of_rows = [step for step in described.treatments if not isinstance(step, Recoded | Reweighted)]
+        of_rows = [step for step in described.treatments if not step.computed]
         source = left_by_steps(of_rows, whole, released, pairing.rows)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)

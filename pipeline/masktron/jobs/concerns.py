@@ -31,7 +31,7 @@ from masktron.proposals.candidate import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.results.verdict import ConcernKind
 from masktron.sources.column import Column, Status
-from masktron.write.treatments import Treatment, suppressed_in
+from masktron.step_kinds import Treatment, suppressed_in
 
 MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
@@ -51,6 +52,7 @@ from masktron.results import (
     levels_of,
     shown,
 )
+from masktron.results.explain import StepKind
 from masktron.roles import FieldFacts
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.dataset import Dataset
@@ -145,7 +147,7 @@ def _steps(config: Config, facts: Sequence[FieldFacts], *, nested: bool) -> tupl
     masked = tuple(fact.name for fact in facts if fact.role is Role.CONFIDENTIAL)
     return (
         *([StepExplanation("units", ())] if nested else []),
-        *(StepExplanation(step.kind, step.fields) for step in chain_of(config)),
+        *(StepExplanation(cast(StepKind, kind.kind), fields) for kind, fields in chain_of(config).items()),
         StepExplanation("masking", masked),
     )
 

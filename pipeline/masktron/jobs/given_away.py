@@ -19,7 +19,7 @@ from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
 from masktron.problems.problem import Field, Note, Sentence, fields
 from masktron.results import ConcernResult
 from masktron.sources.column import Column, Status
-from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
+from masktron.step_kinds import Treatment, perturbed_fields, suppressed_in
 
 type _Numbers = NDArray[np.int32]
 

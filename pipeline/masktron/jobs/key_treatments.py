@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from masktron.config import Config
+from masktron.config import Config, untreated
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.figures import OF_KEYS_ALONE
@@ -36,8 +36,8 @@ from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.setting_values import ALL_FIELDS
 from masktron.sources.column import Column
 from masktron.sources.lexical import parse_number
+from masktron.step_kinds import perturbed_in, recodings_in, suppressed_in
 from masktron.unrolling.level_names import errors_by_level
-from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
 LISTED = 10_000
 """Values of a field that the result lists; of one with more, it has their number."""
@@ -134,7 +134,7 @@ class _Tried:
             yield Note("{says}; {hint}", says=concern.says, hint=concern.hint)
         for drawn in perturbed_in(self.done.treatments):
             yield Note(
-                "{fields}: these are draws of a trial, and another run may draw others", fields=fields(drawn.fields)
+                "{fields}: these are draws of a trial, and another run may draw others", fields=fields(drawn.changed)
             )
         yield from self.given_away
         yield from read_off_notes(self.keys)
@@ -169,7 +169,7 @@ def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:
         lost: dict[str, Any] = {"allow_lost": (ALL_FIELDS,)}
         yield lost
         if config.draws_keys:
-            yield {**lost, "key_k": None, "keys": {}, "pram": {}, "swap": {}}
+            yield {**lost, **untreated(draws_alone=True)}
 
 
 def _file(opened: Run, names: KnownKeys, found: Run) -> KeyFile | None:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from masktron.config import Config, Role
+from masktron.config import Config, Role, untreated
 from masktron.constraints import OpaqueEdit
 from masktron.errors import UsageError
 from masktron.jobs.job import job_on
@@ -39,6 +39,7 @@ from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.level_source import LevelSource, leaf_name
 from masktron.sources.wide.member_rows import MemberOrder
+from masktron.step_kinds import Treatment, recodings_in
 from masktron.translation import (
     LevelRules,
     TranslatedRule,
@@ -48,7 +49,6 @@ from masktron.translation import (
     translated,
     translated_by_level,
 )
-from masktron.write.treatments import Suppressed, Treatment, recodings_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,7 +410,7 @@ class LevelRuns:
             own = {leaves[name]: value for name, value in keys["importance"].items() if name in leaves}
             keys["importance"] = own
         changes: dict[str, Any] = {
-            **{"recode": {}, "pram": {}, "swap": {}, "key_k": None, "reweight": ()},
+            **untreated(),
             "roles": {fact.name: fact.role for fact in facts},
             "missing": {leaves.get(name, name): codes for name, codes in missing.items()},
             **{"nominal": (), "ordinal": {}, "numeric": ()},
@@ -425,10 +425,7 @@ class LevelRuns:
         fields = {leaf_name(self.tree, path, own): own.name for own in self.tree.level(path).fields}
         account, new = self.run.account, done.account
         said = self.tree.shown(path)
-        treatments = [
-            replace(one, says=f"of {said}, {one.says}") if isinstance(one, Suppressed) else one
-            for one in new.treatments[len(account.treatments) :]
-        ]
+        treatments = [one.on_level(said) for one in new.treatments[len(account.treatments) :]]
         changed = {
             own: _called(done.records.columns[leaf], own)
             for leaf, own in fields.items()

@@ -76,7 +76,7 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.variables import Variable
-from masktron.write.treatments import (
+from masktron.step_kinds import (
     reweighted_in,
     suppressed_in,
 )

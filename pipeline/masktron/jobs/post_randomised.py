@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
@@ -22,10 +21,10 @@ from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Field, Place, fields
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Postrandomised, plain_settings
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.pram import PramFigures, PramLaw, pram_law, randomised, transition_of_text
 from masktron.treatments.record_units import RecordUnits, record_units
-from masktron.write.treatments import Postrandomised, plain_settings
 
 
 def draw_categories(run: Run) -> Run:
@@ -201,22 +200,3 @@ def _require_one_value(units: RecordUnits, names: Sequence[str], columns: Sequen
             total=len(units),
             fields=fields(names),
         )
-
-
-def drawn_how(treatment: Postrandomised) -> str:
-    """Say by which probabilities values were drawn, what changed, and what others can conclude; without a value."""
-    told = treatment.figures
-    records, unit = int(told["records"] or 0), "record" if treatment.settings.household is None else "household"
-    share = 100 / max(records, 1)
-    expected, changed = (share * (told[name] or 0) for name in ("expected", "changed"))
-    parts = [
-        "by a matrix" if treatment.matrix else f"change {treatment.settings.change:g}",
-        f"{expected:.3g} % of {counted(records, unit)} expected to change, {changed:.3g} % have",
-        f"a published value is true with a probability of at most {told['confidence']:.3g}",
-        f"odds rise at most {told['odds']:.3g} times" if told["odds"] is not None else "no bound on odds",
-    ]
-    if told["given"]:
-        parts.append(f"{counted(int(told['given']), unit)} stay as the rules leave one value")
-    if told["alone"]:
-        parts.append(f"{counted(int(told['alone']), unit)} stay unprotected, as none alike has another value")
-    return "; ".join(parts)

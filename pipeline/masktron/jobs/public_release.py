@@ -46,7 +46,7 @@ from masktron.results.public_release import (
 )
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.source import Source
-from masktron.write.treatments import SharedKeys
+from masktron.step_kinds import SharedKeys
 
 type FieldOf = Callable[[PlannedField, tuple[int, MaskedBlock] | None, PublicFigures], PublicField]
 """Given a field of the plan, its block with its number, and figures, returns what may be told of it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
-from masktron.write.treatments import Recoded, Reweighted, Treatment
+from masktron.step_kinds import Recoded, Reweighted, Treatment
 
 MOST_CLASSES = 1000
 """Classes of one width: more are a mistake, or no protection."""
@@ -322,26 +323,27 @@ def recoded_column(column: Column, recoding: Recoding) -> Column:
 
 def as_treated(records: Dataset, treatments: Iterable[Treatment]) -> Dataset:
     """Return records of an original as treatments leave them, but for what was drawn, swapped or suppressed."""
-    columns = dict(records.columns)
     for one in treatments:
-        if isinstance(one, Recoded) and one.recoding.field in columns:
-            columns[one.recoding.field] = recoded_column(columns[one.recoding.field], one.recoding)
-        elif isinstance(one, Reweighted) and {one.field, *one.within} <= columns.keys():
-            columns[one.field] = reweighted_column(records.with_columns(columns), one)
-    return records.with_columns(columns)
+        there = one.changed if one.computed and {*one.reads} <= records.columns.keys() else ()
+        records = records.with_columns({name: COMPUTED[type(one)](records, one) for name in there})
+    return records
+
+
+def _recoded_again(records: Dataset, done: Recoded) -> Column:
+    return recoded_column(records.columns[done.recoding.field], done.recoding)
+
+
+COMPUTED: Mapping[type[Treatment], Callable[[Dataset, Any], Column]] = {
+    Recoded: _recoded_again,
+    Reweighted: reweighted_column,
+}
+"""What computes the field of an original again that a step of a kind has computed."""
 
 
 def missing_codes_of(name: str, config: Config) -> frozenset[str]:
     """Return what means 'missing' in a field."""
     nothing: frozenset[str] = frozenset()
     return config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
-
-
-def recoded_how(treatment: Recoded) -> str:
-    """Say how a field is recoded, without the name of a file."""
-    how = how_of(treatment.recoding.field, treatment.how)
-    told = f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how
-    return f"{told}, written as numbers with labels" if treatment.names else told
 
 
 def hierarchy_files(config: Config) -> dict[str, Path]:

@@ -38,12 +38,12 @@ from masktron.sources.output_names import described_output
 from masktron.sources.source import Source
 from masktron.sources.wide.level_source import level_records
 from masktron.sources.wide.wide_source import WideSource
+from masktron.step_kinds import suppressed_in
 from masktron.verify.method_contract import check_groups, check_pair, pair_of
 from masktron.verify.suppressed_keys import unshared
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
-from masktron.write.treatments import suppressed_in
 
 _ELSEWHERE = names(Config, lambda one: one.local or one.own_place)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.run import Run
-from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Setting, fields
 from masktron.recodings import decimal_text, exact_number
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
-from masktron.write.treatments import Reweighted, Suppressed
+from masktron.step_kinds import Reweighted, Suppressed, steps_of
 
 _MORE_DIGITS = 4
 """Digits behind the point that a new weight has beyond those of the file."""
@@ -54,7 +53,7 @@ def require_spreadable(original: Run) -> None:
             field=Field(weight),
             reason="a weight that is spread over others",
         )
-    drawn = {name for several in config.pram for name in together(several)} | {*config.swap.get("regions", ())}
+    drawn = {name for kind, own in steps_of(config).items() if kind.untrue for name in own}
     if told := [name for name in config.reweight if name in drawn]:
         raise UsageError.of(
             "weights-not-spread",
@@ -187,15 +186,6 @@ def reweighted_column(records: Dataset, done: Reweighted) -> Column:
         value = exact_number(str(texts[code]))
         new.append(texts[code] if value is None else _written(value * factors[factor], done.decimals))
     return column.with_cells(rows, Column.of_texts(column.variable, new, inverse))
-
-
-def spread_how(done: Reweighted) -> str:
-    """Say how weights were spread, without a value of a record."""
-    most = max((float(factor) for factor in done.factors.values()), default=1.0)
-    return (
-        f"the weights of records left out are spread over those of the same {', '.join(done.within)}: "
-        f"times {most:.4g} at most"
-    )
 
 
 def _classes(records: Dataset, within: Sequence[str]) -> list[_Class]:

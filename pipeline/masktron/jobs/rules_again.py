@@ -17,10 +17,10 @@ from masktron.problems.problem import Note, Sentence
 from masktron.results import RuleFate
 from masktron.rules_given import rules_hash
 from masktron.sources.source import Source
+from masktron.step_kinds import names_in, recodings_in
 from masktron.translation import TranslatedRule, Translation, translated, translated_by_level
 from masktron.versions import versions
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import names_in, recodings_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ from masktron.roles import FieldFacts
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
 from masktron.sources.source import Source
+from masktron.step_kinds import Treatment, plain_settings
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
-from masktron.write.treatments import Treatment, plain_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ in the account; recoding changes the rules, too. `treated_records` takes them on
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from masktron.config import Config, Role
+from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.jobs.keys_known import needs_keys
 from masktron.jobs.levels import Levels
@@ -27,44 +26,24 @@ from masktron.jobs.translated_rules import refuse_lost, rules_beside, rules_read
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import pram_settings, together
 from masktron.problems.problem import Setting, SettingName
-from masktron.progress import Progress, Told, no_progress, told_as
-from masktron.results.explain import StepKind
+from masktron.progress import Progress, no_progress, told_as
 from masktron.sources.column import Column
 from masktron.sources.level_tree import LevelPath
-from masktron.write.treatments import Recoded, names_in, recodings_in
-
-SUPPRESSION: StepKind = "suppression"
-"""The kind of the step that looks at records as they are judged, and comes last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What changes fields of the records to release, and the rules with them.
-
-    Attributes
-    ----------
-    kind : str
-        As manifests call it.
-    fields : tuple of str
-        Those that it may change; empty where that is seen only when it is taken.
-    apply : callable
-        Returns the records of the levels with what it has done in the account.
-    """
-
-    kind: StepKind
-    fields: tuple[str, ...]
-    apply: Callable[[Levels], Levels]
+from masktron.step_kinds import (
+    Postrandomised,
+    Recoded,
+    Reweighted,
+    Suppressed,
+    Swapped,
+    Treatment,
+    names_in,
+    recodings_in,
+    steps_of,
+)
 
 
-def chain_of(config: Config, rules_out: Path | None = None, progress: Progress = no_progress) -> tuple[Step, ...]:
-    """Return the steps that settings ask for, in the order in which they are taken.
-
-    Parameters
-    ----------
-    config : Config
-    rules_out : Path, optional
-        What a translated rulebook is going to be called; where nothing is published, None.
-    progress : callable
+def chain_of(config: Config) -> dict[type[Treatment], tuple[str, ...]]:
+    """Return the steps that settings ask for, in the order in which they are taken, with the fields that they name.
 
     Raises
     ------
@@ -74,25 +53,31 @@ def chain_of(config: Config, rules_out: Path | None = None, progress: Progress =
     if config.key_k is None and config.keys:
         said = SettingName("keys", (next(iter(config.keys)),))
         raise UsageError.of("needs-setting", name=said, setting=Setting("--key-k", ("3",)), needed="another option")
-    found: list[Step] = []
-    if config.recode:
-        found.append(Step("recoding", tuple(config.recode), partial(_recode_fields, rules_out=rules_out)))
-    if config.reweight and (weight := config.weight) is not None:
-        found.append(Step("reweighting", (weight,), partial(_spread_weights, weight=weight)))
-    if config.pram:
-        drawn = tuple(name for several in config.pram for name in together(several))
-        found.append(Step("pram", drawn, _draw_fields))
-    if config.swap:
-        found.append(Step("swapping", tuple(config.swap["regions"]), _swap_regions))
-    if config.key_k is not None:
-        told = told_as(progress, "suppressing keys", "sets of keys")
-        keys = [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER]
-        named = tuple(dict.fromkeys((*config.quasi_identifiers, *keys)))
-        found.append(Step(SUPPRESSION, named, partial(_suppress_keys, told=told)))
-    return tuple(found)
+    return steps_of(config)
 
 
-def _recode_fields(levels: Levels, rules_out: Path | None) -> Levels:
+def take_step(
+    kind: type[Treatment], levels: Levels, rules_out: Path | None = None, progress: Progress = no_progress
+) -> Levels:
+    """Take one step of the settings.
+
+    Parameters
+    ----------
+    kind : type of Treatment
+    levels : FlatRun or LevelRuns
+    rules_out : Path, optional
+        What a translated rulebook is going to be called; where nothing is published, None.
+    progress : callable
+
+    Returns
+    -------
+    FlatRun or LevelRuns
+        The records of the levels with what it has done in the account.
+    """
+    return TAKEN[kind](levels, rules_out, progress)
+
+
+def _recode_fields(levels: Levels, rules_out: Path | None, progress: Progress) -> Levels:
     """Recode fields, and ask the rules as they are translated: written, and read back.
 
     Raises
@@ -100,6 +85,7 @@ def _recode_fields(levels: Levels, rules_out: Path | None) -> Levels:
     UsageError, DocumentError, InfeasibleError
         A field cannot be recoded so; or a rule is lost that nobody let go.
     """
+    del progress
     by_level: dict[LevelPath, dict[str, str]] = {}
     for name, how in levels.given.recode.items():
         by_level.setdefault(levels.level_of([name], f"recode.{name}"), {})[name] = how
@@ -145,15 +131,15 @@ def recoded_columns(run: Run) -> tuple[dict[str, Column], list[Recoded]]:
     return columns, done
 
 
-def _spread_weights(levels: Levels, weight: str) -> Levels:
+def _spread_weights(levels: Levels, *_: object) -> Levels:
     """Spread the weights of records left out over others of their level."""
-    setting = "reweight"
-    path, within = levels.level_of([weight], setting), levels.given.reweight
+    setting, within = "reweight", levels.given.reweight
+    path = levels.level_of(Reweighted.fields_of(levels.given), setting)
     levels.require_around(path, within, setting)
     return levels.after(path, spread_weights(levels.at(path, reweight=within)))
 
 
-def _draw_fields(levels: Levels) -> Levels:
+def _draw_fields(levels: Levels, *_: object) -> Levels:
     """Draw fields anew, each on its level, given values of fields of this level and of those around."""
     for name, text in levels.given.pram.items():
         setting = f"pram.{name}"
@@ -164,7 +150,7 @@ def _draw_fields(levels: Levels) -> Levels:
     return levels
 
 
-def _swap_regions(levels: Levels) -> Levels:
+def _swap_regions(levels: Levels, *_: object) -> Levels:
     """Exchange regions between records of a level, which move with all that is within them."""
     swap = levels.given.swap
     path = levels.level_of(swap["regions"], "swap")
@@ -173,7 +159,7 @@ def _swap_regions(levels: Levels) -> Levels:
     return levels.after(path, swap_regions(levels.at(path, swap=swap)))
 
 
-def _suppress_keys(levels: Levels, told: Told) -> Levels:
+def _suppress_keys(levels: Levels, rules_out: Path | None, progress: Progress) -> Levels:
     """Leave out keys of each level, from the top down: k records of it share them with those of what is around.
 
     Raises
@@ -181,6 +167,8 @@ def _suppress_keys(levels: Levels, told: Told) -> Levels:
     UsageError
         There is no key.
     """
+    del rules_out
+    told = told_as(progress, "suppressing keys", "sets of keys")
     key_k, before = levels.given.key_k, len(levels.run.account.treatments)
     for path in levels.paths:
         level = levels.at(path, key_k=key_k)
@@ -189,3 +177,13 @@ def _suppress_keys(levels: Levels, told: Told) -> Levels:
     if len(levels.run.account.treatments) == before:
         raise needs_keys(Setting("--key-k", (str(key_k),)), str(levels.run.source.path))
     return levels
+
+
+TAKEN: Mapping[type[Treatment], Callable[[Levels, Path | None, Progress], Levels]] = {
+    Recoded: _recode_fields,
+    Reweighted: _spread_weights,
+    Postrandomised: _draw_fields,
+    Swapped: _swap_regions,
+    Suppressed: _suppress_keys,
+}
+"""What takes a step of each kind."""

@@ -22,6 +22,7 @@ from masktron.rulebook.locality import locality
 from masktron.rulebook.schema import Check, Rulebook
 from masktron.shell_words import shell_word
 from masktron.sources.record_layout import Layout
+from masktron.step_kinds import SharedKeys, Suppressed, perturbed_fields, recodings_in, reweighted_in
 from masktron.treatments.allowing import (
     Allowed,
     Consequences,
@@ -31,7 +32,6 @@ from masktron.treatments.allowing import (
     hidden_from_rules,
 )
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
-from masktron.write.treatments import SharedKeys, Suppressed, perturbed_fields, recodings_in, reweighted_in
 
 _MOST_STANDING = 4
 """Values of the original that stand for a class, when a completion has another class than the record."""

@@ -18,9 +18,9 @@ from masktron.jobs.run import Run
 from masktron.perturbation_settings import SwapSettings
 from masktron.problems.problem import Field, Place
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Swapped, Treatment, plain_settings
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.record_swapping import RecordSwaps, record_swaps
-from masktron.write.treatments import Swapped, Treatment, plain_settings
 
 _MANY = 0.1
 """Share of the units that change places above which that is said."""
@@ -172,20 +172,3 @@ def _told(made: RecordSwaps) -> dict[str, Any]:
         "by_profile": list(made.by_profile),
         "levels": [asdict(level) for level in made.levels],
     }
-
-
-def swapped_how(treatment: Swapped) -> str:
-    """Say who changed places, who could not, and what an intruder still finds; without a value."""
-    told, how = treatment.figures, treatment.settings
-    units = "record" if how.household is None else "household"
-    rare = f"rare among fewer than {how.k} by {', '.join(how.keys)}" if how.keys else "drawn from all"
-    pairs = f"{told['targeted']:,} for the risk and {told['at_random']:,} for a rate of {how.rate:g}"
-    parts = [f"{units}s {rare}; of {counted(told['units'], units)} {counted(treatment.pairs, 'pair')}, {pairs}"]
-    parts += [
-        f"{name}: {level['at_risk']:,} at risk, of which {level['stayed']:,} stayed; of {level['rare']:,} that are "
-        f"rare now, {level['rare_at_home']:,} are where the file says"
-        for name, level in zip(how.regions, told["levels"], strict=True)
-    ]
-    if told["without_region"]:
-        parts.append(f"{told['without_region']:,} have no region and were not looked at")
-    return "; ".join(parts)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from masktron.classify import Edit
@@ -18,14 +19,14 @@ from masktron.jobs.opening import judged
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.reweighted import require_spreadable
 from masktron.jobs.run import Account, Run
-from masktron.jobs.steps import SUPPRESSION, Step, chain_of
-from masktron.perturbation_settings import together
+from masktron.jobs.steps import chain_of, take_step
 from masktron.problems.problem import Note, Rule, fields, rules
 from masktron.progress import Progress, told_as
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.locality import locality
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.setting_values import ALL_FIELDS
+from masktron.step_kinds import steps_of
 from masktron.unrolling.level_names import errors_by_level
 
 
@@ -66,22 +67,23 @@ def treated(
             return levels_of(_judged_anew(levels, folder, named, progress, executor))
 
         levels = levels_of(original)
-        for step in chain_of(original.config, rules_out, progress):
+        for kind in chain_of(original.config):
             progress("treating fields", 0)
-            levels = step.apply(levels) if step.kind != SUPPRESSION else _suppressed(step, judge(levels), judge)
+            take = partial(take_step, kind, rules_out=rules_out, progress=progress)
+            levels = _judged_after(take, judge(levels), judge) if kind.after_judging else take(levels)
         yield judge(levels).run
 
 
-def _suppressed(step: Step, levels: Levels, judge: Callable[[Levels], Levels]) -> Levels:
+def _judged_after(take: Callable[[Levels], Levels], levels: Levels, judge: Callable[[Levels], Levels]) -> Levels:
     """Suppress keys; where rules over several records break without some, again without touching these."""
     try:
-        return judge(step.apply(levels))
+        return judge(take(levels))
     except InfeasibleError as error:
         broken = {one.name for one in error.problem.references.get("rules", ()) if isinstance(one, Rule)}
         tied = levels.read_by(broken) - levels.tied
         if not tied:
             raise
-    return _suppressed(step, replace(levels, tied=levels.tied | tied), judge)
+    return _judged_after(take, replace(levels, tied=levels.tied | tied), judge)
 
 
 @contextmanager
@@ -95,42 +97,25 @@ def _named_as(own: Path) -> Iterator[set[str]]:
         raise
 
 
-_DRAWN: Mapping[str, str] = {
-    "suppression": "with keys suppressed",
-    "pram": "with values drawn anew",
-    "swapping": "with records swapped",
-    "reweighting": "with the weights of records left out spread over others",
-}
-"""Steps that may break rules: they ask none, or none across records."""
-_HELPS: Mapping[str, str] = {
-    "suppression": "suppress fewer cells: recode {fields:and} ([[--recode]]), or leave out [[--key-k]]",
-    "pram": "leave {fields:and} out of [[--pram]]",
-    "swapping": "leave out [[--swap]]",
-    "reweighting": "leave out [[--reweight]]",
-}
-"""What keeps the rules that such a step has broken."""
-
-
 def _refused(levels: Levels, error: InvalidOriginalError) -> ViolationError | InfeasibleError:
     """Return why rules do not hold after steps: those are named that changed what a broken rule reads."""
     run = levels.run
     path, (broken,) = run.original.source.path, error.facts
     read = levels.read_by(broken.rules)
-    steps = [one for one in run.account.treatments[levels.judged :] if one.kind in _DRAWN]
+    steps = [one for one in run.account.treatments[levels.judged :] if one.broken]
     steps = [one for one in steps if read.intersection(one.changed)] or steps
     if not steps:
         return ViolationError.of("self-check-failed", path, detail=error.problem)
-    how = " and ".join(dict.fromkeys(_DRAWN[one.kind] for one in steps))
-    changed = {one.kind: fields([name for name in one.changed if name in run.account.fields]) for one in steps}
-    drawn = {"pram", "swapping"}.intersection(changed)
+    how = " and ".join(dict.fromkeys(one.broken for one in steps))
+    changed = {one.helps: fields([name for name in one.changed if name in run.account.fields]) for one in steps}
     return InfeasibleError.of(
         "steps-break-rules",
         path,
         fields=tuple(dict.fromkeys(name for own in changed.values() for name in own)),
         rules=tuple(map(Rule, broken.rules)),
-        reason=f"{how}, rules {'' if steps[0].kind == 'reweighting' else 'over several records '}fail",
-        helps=[Note(_HELPS[kind], fields=own) for kind, own in changed.items()],
-        again=", or run again, as each run draws other values" if drawn else "",
+        reason=f"{how}, rules {'over several records ' if steps[0].asks_rules else ''}fail",
+        helps=[Note(help_, fields=own) for help_, own in changed.items()],
+        again=", or run again, as each run draws other values" if any(one.untrue for one in steps) else "",
         facts=[RefusalFacts("keys")],
     )
 
@@ -218,8 +203,7 @@ def _require_known(original: Run) -> None:
 def _require_possible(original: Run) -> None:
     """Refuse what cannot be treated: rules that read the original itself."""
     rulebook, config = original.back.job.rulebook, original.given
-    drawn = (name for several in config.pram for name in together(several))
-    names = dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])
+    names = dict.fromkeys(name for kind, own in steps_of(config).items() if kind.named_as for name in own)
     beside = {one.name for one in rulebook.beside}
     own = [name for name in rulebook.documents if name not in beside]
     released = set(original.as_written.released)

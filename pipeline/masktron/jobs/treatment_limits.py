@@ -8,7 +8,7 @@ from itertools import chain
 from masktron.jobs.levels import levels_of
 from masktron.jobs.run import Run
 from masktron.problems.problem import Note, Sentence, fields
-from masktron.write.treatments import (
+from masktron.step_kinds import (
     Postrandomised,
     Suppressed,
     perturbed_fields,

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Any
 
 from masktron.arrays import Indices
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
 from masktron.verify import drawn_values, recoding, suppressed_keys, swapping, weights
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
-from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
+
+VERIFIERS: Mapping[type[Treatment], Callable[[Any, Release], Findings]] = {
+    Recoded: recoding.verify,
+    Reweighted: weights.verify,
+    Postrandomised: drawn_values.verify,
+    Swapped: swapping.verify,
+    Suppressed: suppressed_keys.verify,
+}
+"""What asks a step of each kind whether it can have made a released file."""
+COMPUTED: Mapping[type[Treatment], Callable[[Any, Dataset], Column]] = {
+    Recoded: recoding.recoded,
+    Reweighted: weights.reweighted,
+}
+"""What computes the field again that a step of a kind has computed."""
 
 
 def verify_steps(release: Release) -> Findings:
     """Ask each step in turn whether it can have made the released file of what earlier ones leave."""
     found, before, changed = Findings(), release.original, frozenset[str]()
     for step in release.described.treatments:
-        found.add(_verified(step, replace(release, before=before, changed=changed)))
-        if isinstance(step, Postrandomised | Swapped):
-            changed |= {*step.fields}
+        found.add(VERIFIERS[type(step)](step, replace(release, before=before, changed=changed)))
+        if step.untrue:
+            changed |= {*step.changed}
         if before is not None:
             before = _after(step, before, release.released, release.rows)
     return found
-
-
-def _verified(step: Treatment, release: Release) -> Findings:
-    match step:
-        case Recoded():
-            return recoding.verify(step, release)
-        case Reweighted():
-            return weights.verify(step, release)
-        case Postrandomised():
-            return drawn_values.verify(step, release)
-        case Swapped():
-            return swapping.verify(step, release)
-        case Suppressed():
-            return suppressed_keys.verify(step, release)
-        case _:
-            assert_never(step)
 
 
 def left_by_steps(
@@ -65,22 +63,13 @@ def left_by_steps(
 
 def _after(step: Treatment, before: Dataset, released: Dataset, rows: Indices | None) -> Dataset:
     """Return records as one step leaves them; fields that are not there are not missed here."""
-    match step:
-        case Recoded():
-            name = step.recoding.field
-            there = [name] if name in before.columns else []
-            return before.with_columns({name: recoding.recoded(step, before.columns[name]) for name in there})
-        case Reweighted():
-            there = [step.field] if {step.field, *step.within} <= before.columns.keys() else []
-            return before.with_columns({name: weights.reweighted(step, before) for name in there})
-        case Postrandomised() | Swapped() | Suppressed():
-            names = step.changed
-        case _:
-            assert_never(step)
+    if step.computed:
+        there = step.changed if {*step.reads} <= before.columns.keys() else ()
+        return before.with_columns({name: COMPUTED[type(step)](step, before) for name in there})
     if rows is None:
         return before
     columns: dict[str, Column] = {}
-    for name in names:
+    for name in step.changed:
         if name in before.columns and name in released.columns:
             was, now = before.columns[name], released.columns[name]
             gone = now.where(now.states == Status.ABSENT)

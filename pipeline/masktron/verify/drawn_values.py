@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Indices
 from masktron.counts import counted
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Postrandomised
 from masktron.verify.cells import combinations_of, hidden_records, numbered, units_of
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
 from masktron.verify.release import Release
-from masktron.write.treatments import Postrandomised
 
 _ROUNDED = 1e-9
 

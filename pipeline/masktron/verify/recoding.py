@@ -23,16 +23,17 @@ from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded
 from masktron.sources.column import Column, Status
 from masktron.sources.dataset import Dataset
 from masktron.sources.lexical import XML_SPACE
+from masktron.step_kinds import Recoded
 from masktron.verify.cells import number_of, rounded_text
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
-from masktron.write.treatments import Recoded
 
 _MOST_CLASSES = 1000
 
 
-def recoded(step: Recoded, column: Column) -> Column:
+def recoded(step: Recoded, before: Dataset) -> Column:
     """Return a field as a recoding of a manifest writes it; what means 'missing' or has no class stays as it is."""
+    column = before.columns[step.recoding.field]
     texts = column.lexicon.objects()
     for at, label in _labels(step, column).items():
         texts[at] = texts[at] if label is None else label

@@ -11,11 +11,11 @@ from masktron.problems.level_names import LevelNames
 from masktron.problems.problem import Field, Note
 from masktron.sources.column import Status
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import perturbed_fields, recodings_in
 from masktron.verify.cells import published_as_it_was
 from masktron.verify.findings import Findings
 from masktron.verify.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.verify.release import Release
-from masktron.write.treatments import perturbed_fields, recodings_in
 
 _CELLS = "unmasked fields cell by cell"
 _DIFFER = f"{_CELLS}: the numbers of records differ"

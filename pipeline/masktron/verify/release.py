@@ -12,10 +12,10 @@ from masktron.arrays import Indices
 from masktron.classify import Edit
 from masktron.problems.level_names import AS_THEY_ARE, LevelNames
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Suppressed
 from masktron.verify.findings import Findings
 from masktron.verify.record_rules import RecordRules
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Suppressed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Recoded, SharedKeys, Suppressed
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Recoded, SharedKeys, Suppressed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
+from masktron.step_kinds import Swapped
 from masktron.verify.cells import hidden_records, numbered, units_of
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
-from masktron.write.treatments import Swapped
 
 
 def verify(step: Swapped, release: Release) -> Findings:

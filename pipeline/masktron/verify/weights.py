@@ -13,10 +13,10 @@ from masktron.counts import counted
 from masktron.problems.problem import Sentence
 from masktron.sources.column import Column
 from masktron.sources.dataset import Dataset
+from masktron.step_kinds import Reweighted
 from masktron.verify.cells import number_of, rounded_text
 from masktron.verify.findings import Findings
 from masktron.verify.release import Release
-from masktron.write.treatments import Reweighted
 
 type _Class = tuple[str | None, ...]
 

@@ -6,11 +6,11 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, assert_never, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, config_from
 from masktron.constraints import Linear
@@ -18,25 +18,19 @@ from masktron.contracts import IdenticalGroups
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.former_names import manifest_from
-from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.results.rules import RuleFate
 from masktron.results.verdict import telling_apart
 from masktron.serialised import read_plain
+from masktron.step_kinds import (
+    Treatment,
+    require_asked_for,
+    suppressed_in,
+    treatments_from,
+)
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 from masktron.write.nested_release import NestedRelease
-from masktron.write.treatments import (
-    Postrandomised,
-    Recoded,
-    Reweighted,
-    SharedKeys,
-    Suppressed,
-    Swapped,
-    Treatment,
-    suppressed_in,
-    treatments_from,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -569,100 +563,3 @@ def _solved(blocks: Sequence[_Block]) -> tuple[tuple[str, str, int, int], ...]:
     if len({place[1:] for place in found}) < len(found):
         raise ValueError("an equality gives two variables")
     return found
-
-
-def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any], *, nested: bool = False) -> None:
-    """Compare treatments with settings, so that `check` does not test a file for what nobody asked.
-
-    Parameters
-    ----------
-    treatments : sequence of Treatment
-        As the manifest declares them.
-    config : mapping of str to plain data
-        The settings of the same manifest.
-    nested : bool
-        Whether keys were suppressed level by level, with those of the levels around.
-
-    Raises
-    ------
-    TypeError, ValueError
-        They disagree, or the settings are nonsense.
-    """
-    recoded: dict[str, str] = {}
-    drawn: dict[tuple[str, ...], PramSettings] = {}
-    swapped: list[SwapSettings] = []
-    spread: list[tuple[str, ...]] = []
-    shared: list[SharedKeys] = []
-    for one in treatments:
-        match one:
-            case Recoded():
-                recoded[one.recoding.field] = one.how
-            case Postrandomised():
-                drawn[one.fields] = one.settings
-            case Swapped():
-                swapped.append(one.settings)
-            case Reweighted():
-                spread.append(one.within)
-            case Suppressed():
-                shared.append(one.contract)
-            case _:
-                assert_never(one)
-    if spread and spread != [tuple(config.get("reweight", ()))]:
-        raise ValueError("its 'treatments' are not what 'reweight' of its 'config' asks for")
-    suppressed = [one for one in treatments if isinstance(one, Suppressed)]
-    shared = list(dict.fromkeys(shared)) if nested else shared
-    for setting, asked, done in (
-        ("recode", dict(_settings_of(config, "recode", str)), recoded),
-        ("pram", _pram(_settings_of(config, "pram", str)), drawn),
-        ("swap", _swap(_settings_of(config, "swap"), swapped), swapped),
-        ("keys", _keys(config), shared),
-    ):
-        if asked != done:
-            raise ValueError(f"its 'treatments' are not what {setting!r} of its 'config' asks for")
-    named = _named_keys(config)
-    all_of_them = [{name for one in suppressed for name in one.fields}] if nested and suppressed else []
-    for keys in all_of_them or [{*one.fields} for one in suppressed]:
-        if left_out := sorted(named - keys):
-            raise ValueError(
-                f"its 'treatments' do not have {left_out[0]}, a quasi-identifier of its 'config', among the keys "
-                "that k records share"
-            )
-
-
-def _settings_of(config: Mapping[str, Any], name: str, kind: Any = Any) -> Mapping[str, Any]:
-    """Return a table of the settings; former versions lack some."""
-    found: Mapping[str, Any] = read_plain(Mapping[str, kind], config.get(name, {}), f"config.{name}")
-    return found
-
-
-def _pram(said: Mapping[str, str]) -> dict[tuple[str, ...], PramSettings]:
-    """Return how fields are drawn; a manifest has the matrix and not its file."""
-    try:
-        return {
-            together(name): replace(pram_settings(f"pram.{name}", how), matrix=None) for name, how in said.items()
-        }
-    except UsageError as error:
-        raise ValueError(error.what) from error
-
-
-def _swap(said: Mapping[str, Any], done: Sequence[SwapSettings]) -> list[SwapSettings]:
-    """Return how records are swapped; a manifest names the keys that were taken where settings leave them open."""
-    if not said:
-        return []
-    settings: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in said.items()}
-    asked = SwapSettings(**settings)
-    return [asked if asked.keys or not done else replace(asked, keys=done[0].keys)]
-
-
-def _named_keys(config: Mapping[str, Any]) -> set[str]:
-    """Return the quasi-identifiers that settings name; where they name none, all that is written is one."""
-    roles, marked = _settings_of(config, "roles"), config.get("quasi_identifiers", [])
-    if not isinstance(marked, list):
-        raise TypeError("'quasi_identifiers' is not a list")
-    removed = {name for name, role in roles.items() if role == "identifier"}
-    return {*marked}.difference(removed) | {name for name, role in roles.items() if role == "quasi-identifier"}
-
-
-def _keys(config: Mapping[str, Any]) -> list[SharedKeys]:
-    said, k = _settings_of(config, "keys"), config.get("key_k")
-    return [] if k is None else [SharedKeys(k, said.get("subsets"), said.get("missing_matches", False))]

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from itertools import chain
 
 import numpy as np
 
 from masktron.arrays import Indices
 from masktron.classify import classify
 from masktron.jobs.lowering.beside_members import rows_of_level
-from masktron.recodings import of_field
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.level_source import leaf_name, level_record, level_records
 from masktron.sources.wide.wide_source import WideSource
+from masktron.step_kinds import Treatment, suppressed_in
 from masktron.translation import rules_of_level
 from masktron.verify.record_rules import RecordRules
 from masktron.verify.release import Release
 from masktron.verify.suppressed_keys import keys_of
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import (
-    Postrandomised,
-    Recoded,
-    Reweighted,
-    Suppressed,
-    Swapped,
-    Treatment,
-    suppressed_in,
-)
 
 
 def as_wide(treatments: Iterable[Treatment], names: Mapping[str, Sequence[str]]) -> tuple[Treatment, ...]:
@@ -47,39 +38,7 @@ def as_wide(treatments: Iterable[Treatment], names: Mapping[str, Sequence[str]])
     def wide(fields: Iterable[str]) -> tuple[str, ...]:
         return tuple(one for name in fields for one in names.get(name, (name,)))
 
-    found: list[Treatment] = []
-    for one in treatments:
-        match one:
-            case Recoded():
-                found += [replace(one, recoding=of_field(one.recoding, name)) for name in wide([one.recoding.field])]
-            case Postrandomised():
-                found.append(replace(one, fields=wide(one.fields)))
-            case Swapped():
-                found.append(replace(one, settings=replace(one.settings, regions=wide(one.fields))))
-            case Suppressed():
-                found += _of_each_record(one, names)
-            case Reweighted():
-                found.append(one)
-            case _:
-                assert_never(one)
-    return tuple(found)
-
-
-def _of_each_record(one: Suppressed, names: Mapping[str, Sequence[str]]) -> Iterator[Suppressed]:
-    """Yield what was suppressed in the record at each position: its fields, with those of the records around it."""
-    places = {
-        name: [(wide.removesuffix(name.rpartition("/")[2]), wide) for wide in names.get(name, (name,))]
-        for name in one.changed
-    }
-    known = dict.fromkeys(place for own in places.values() for place, _ in own)
-    for place in known:
-        if any(other != place and other.startswith(place) for other in known):
-            continue
-
-        def here(fields: Iterable[str], place: str = place) -> tuple[str, ...]:
-            return tuple(wide for name in fields for around, wide in places[name] if place.startswith(around))
-
-        yield replace(one, fields=here(one.fields), also=here(one.also))
+    return tuple(chain.from_iterable(one.wide(wide) for one in treatments))
 
 
 def described_as_wide(described: DescribedRelease) -> DescribedRelease:

@@ -37,10 +37,10 @@ from masktron.sources.wide.member_rows import MemberOrder
 from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
+from masktron.step_kinds import Treatment
 from masktron.unrolling.level_names import level_names
 from masktron.unrolling.unrolled import Unrolled
 from masktron.write.nested_release import NestedRelease, ReleasedField
-from masktron.write.treatments import Treatment
 
 
 @dataclass(frozen=True, slots=True, eq=False)

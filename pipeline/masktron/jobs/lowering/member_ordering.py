@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
-from masktron.perturbation_settings import together
 from masktron.problems.problem import Field, Known, Sentence, Setting
 from masktron.sources.dataset import Dataset
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_rows import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import WideSource
+from masktron.step_kinds import steps_of
 from masktron.unrolling.by_composition import unroll_each
 from masktron.unrolling.unit_steps import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled
@@ -160,12 +160,9 @@ def _is_written(config: Config, name: str) -> bool:
 
 def _treated(config: Config) -> frozenset[str]:
     """Return the fields that treatments may change, so that nobody finds an order by them."""
-    drawn = {one for names in config.pram for one in together(names)}
-    keys = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
-    suppressed = {*config.quasi_identifiers, *keys} if config.key_k is not None else {*()}
-    if config.key_k is not None and not suppressed:
-        suppressed = {*config.roles}
-    return frozenset({*config.recode, *drawn, *config.swap.get("regions", ()), *suppressed})
+    named = steps_of(config)
+    unnamed = config.roles if any(not own for own in named.values()) else ()
+    return frozenset(name for own in (*named.values(), unnamed) for name in own)
 
 
 def _words(name: str) -> set[str]:

@@ -9,7 +9,6 @@ from typing import Any
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
-from masktron.perturbation_settings import TOGETHER, together
 from masktron.problems.problem import Field as NamedField
 from masktron.problems.problem import Known, Note, Sentence, Setting, fields
 from masktron.rulebook.schema import Rulebook
@@ -18,6 +17,7 @@ from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
+from masktron.step_kinds import ALL
 from masktron.unrolling.unrolled import Unrolled
 
 
@@ -110,15 +110,13 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
         numeric=tuple(map(name, config.numeric)),
         quasi_identifiers=tuple(map(name, config.quasi_identifiers)),
         member_order=config.member_order and tuple(map(name, config.member_order)),
-        recode={name(given): how for given, how in config.recode.items()},
-        pram={TOGETHER.join(map(name, together(given))): how for given, how in config.pram.items()},
-        swap={setting: _named_in(how, name) for setting, how in config.swap.items()},
+        **_steps_renamed(config, lambda given: [name(given)]),
     )
 
 
-def _named_in(how: Any, name: Callable[[str], str]) -> Any:
-    """Return what a setting of swapping says, with one name for each field; numbers as they are."""
-    return tuple(map(name, how)) if isinstance(how, list | tuple) else how
+def _steps_renamed(config: Config, names: Callable[[str], Sequence[str]]) -> dict[str, Any]:
+    """Return the settings of steps with fields called otherwise."""
+    return {(name := kind.asked_by[0]): kind.renamed(getattr(config, name), names) for kind in ALL}
 
 
 def fields_as_wide(config: Config, source: Source, *, roles_alone: bool = False) -> Config:
@@ -176,14 +174,7 @@ def _with_wide_fields(config: Config, source: WideSource, names: _WideNames) -> 
         ordinal={one: order for name, order in config.ordinal.items() for one in names.of(name, "the kind ordinal")},
         numeric=names.all_of(config.numeric, "the kind numeric"),
         quasi_identifiers=names.all_of(config.quasi_identifiers, "the mark of a quasi-identifier"),
-        recode={one: how for name, how in config.recode.items() for one in names.of(name, "a recoding")},
-        pram={
-            one: how
-            for several, how in config.pram.items()
-            for name in together(several)
-            for one in names.of(name, "a draw")
-        },
-        swap={**config.swap, "regions": names.all_of(config.swap["regions"], "a swap")} if config.swap else {},
+        **_steps_renamed(config, lambda name: names.of(name, "a treatment")),
     )
 
 
@@ -198,10 +189,10 @@ _NOT_NESTED = "masktron cannot do this with a nested file yet (docs/nested-files
 
 
 def _refuse_settings(config: Config, source: WideSource) -> None:
-    refuse_treatments([Setting("--reweight")] if config.reweight else [], source)
-    treated = [name for name in ("recode", "pram", "swap", "key_k") if getattr(config, name)]
-    if treated and source.record_level != TOP:
-        settings = tuple(Setting(f"--{name.replace('_', '-')}") for name in treated)
+    given = [kind for kind in ALL if getattr(config, kind.asked_by[0])]
+    asked = {kind: Setting(f"--{kind.asked_by[0].replace('_', '-')}") for kind in given}
+    refuse_treatments([setting for kind, setting in asked.items() if not kind.of_keys], source)
+    if (settings := tuple(asked.values())) and source.record_level != TOP:
         reason = "keys are treated where households are protected whole, and --protect protects their members alone"
         raise UsageError.of("setting-not-usable", source.path, name=settings, reason=reason)
     if config.unit_records:

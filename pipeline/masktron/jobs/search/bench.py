@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -49,7 +48,7 @@ from masktron.release_secret import secret_of_seed
 from masktron.results.tune import worst_protection
 from masktron.sources.column import Column
 from masktron.sources.frame_path import FramePath
-from masktron.write.treatments import Postrandomised, Swapped, Treatment
+from masktron.step_kinds import Treatment
 
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
 """What stops a single candidate, and no other."""
@@ -375,34 +374,7 @@ def protection_of(treatments: Iterable[Treatment]) -> dict[str, float]:
     treatments : iterable of Treatment
         As they were carried out.
     """
-    done = tuple(treatments)
-    drawn = [_of_draws(one.figures) for one in done if isinstance(one, Postrandomised)]
-    swapped = [_of_swaps(one) for one in done if isinstance(one, Swapped)]
-    return {**worst_protection(drawn), **worst_protection(swapped)}
-
-
-def _of_draws(told: Mapping[str, float | None]) -> dict[str, float]:
-    """Return what PRAM of a field says of itself, of the records or households that have a value."""
-    units = max(1.0, told["records"] or 0)
-    odds = told["odds"]
-    return {
-        "pram_changed": 100 * (told["changed"] or 0) / units,
-        "pram_confidence": 100 * (told["confidence"] or 0),
-        "pram_odds": math.inf if odds is None else odds,
-        "pram_stays": 100 * ((told["given"] or 0) + (told["alone"] or 0)) / units,
-    }
-
-
-def _of_swaps(done: Swapped) -> dict[str, float]:
-    """Return what swapping says of itself, of levels with several regions: all know who lives in a single one."""
-    told: Mapping[str, Any] = done.figures
-    shares = [
-        100 * level["rare_at_home"] / level["rare"]
-        for level in told["levels"]
-        if level["rare"] and level["regions"] > 1
-    ]
-    moved = {"swap_moved": 100 * 2 * done.pairs / max(1, told["units"])}
-    return {**moved, **({"swap_at_home": max(shares)} if shares else {})}
+    return worst_protection(one.protection for one in treatments)
 
 
 def unwritten_columns(run: Run, made: Masked) -> dict[str, Column]:

@@ -15,6 +15,7 @@ from masktron.report.shared_tables import levels_table
 from masktron.report.tables.cells import drawn, headed, noted, optional, table_of, tested_line, unbroken
 from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, StepExplanation
+from masktron.step_kinds import ALL
 
 
 def tables(result: ExplainResult) -> list[RenderableType]:
@@ -115,7 +116,8 @@ def _one_per_line(names: Sequence[str]) -> str:
 
 def _steps(steps: Sequence[StepExplanation]) -> str:
     """Say in which order `mask` changes the fields, where there is more than one step."""
-    told = [f"{_STEPS[step.kind]} {', '.join(step.fields)}".rstrip() for step in steps]
+    words = {**_STEPS, **{kind.kind: kind.order for kind in ALL}}
+    told = [f"{words[step.kind]} {', '.join(step.fields)}".rstrip() for step in steps]
     return plain(f"steps: {'; '.join(told)}")
 
 
@@ -146,14 +148,9 @@ def _error(message: str) -> str:
 
 _STEPS = {
     "units": "take each unit with all its members as one record",
-    "recoding": "recode",
-    "reweighting": "spread the weights of records left out",
-    "pram": "draw anew",
-    "swapping": "swap",
-    "suppression": "suppress cells of keys",
     "masking": "mask",
 }
-"""What is said of each kind of step."""
+"""What is said of what comes before and after the steps that settings ask for."""
 
 COMPLETE = "where all numbers are there"
 

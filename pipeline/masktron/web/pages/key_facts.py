@@ -8,6 +8,7 @@ from typing import Any
 from masktron.report.sentences import estimate_lines
 from masktron.results import KeyRisk
 from masktron.serialised import read_plain
+from masktron.step_kinds import ALL
 from masktron.web.pages.step_runs import given_rules, is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run
@@ -33,15 +34,6 @@ FATES: Mapping[str, str] = {
     "lost": "lost: nothing of it can be asked",
 }
 """What becomes of a rule that reads a recoded or removed field."""
-TREATMENTS: Mapping[str, str] = {
-    "recoding": "written in classes",
-    "suppression": "left out in some records",
-    "pram": "drawn anew (PRAM)",
-    "swapping": "exchanged between records",
-    "reweighting": "given the weights of records left out",
-}
-"""What treatments are called, by kind."""
-_DRAWN = ("pram", "swapping")
 _CLASSES_SHOWN = 200
 
 
@@ -131,14 +123,9 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _treatments(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what was done to fields, with what it is called."""
-    return [
-        {
-            **one,
-            "words": TREATMENTS.get(one["kind"], one["kind"]),
-            "drawn": one["kind"] in _DRAWN,
-        }
-        for one in result.get("treatments", [])
-    ]
+    kinds = {kind.kind: kind for kind in ALL}
+    own = ((one, kinds[one["kind"]]) for one in result.get("treatments", []))
+    return [{**one, "words": kind.outcome, "drawn": kind.untrue} for one, kind in own]
 
 
 def tried(result: Mapping[str, Any]) -> dict[str, Any]:
