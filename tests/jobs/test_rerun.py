@@ -514,3 +514,12 @@ def test_a_file_in_the_way_is_no_setting_of_the_manifest(tmp_path: Path) -> None
     with refused(UsageError, "cannot-read") as caught:
         masktron.rerun(tmp_path / "none.json", tmp_path / "d.csv", tmp_path / "o.csv")
     assert problem_of(caught.value).further == ()
+
+
+def test_a_rule_that_the_file_need_not_test_may_name_a_field_that_it_lacks(tmp_path: Path) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers(20)), tmp_path / "edits.rules"
+    rules.write_text("sum: A + B == T\nlater: LATER >= 0\n")
+    before = masktron.mask(data, rules, tmp_path / "m.xml", k=4, allow_unfired=("later",))
+    again = masktron.rerun(before.manifest, data, tmp_path / "n.xml")
+    assert again.same_bytes
+    assert not again.changes
