@@ -13,13 +13,13 @@ import pytest
 from columns_saxon import TRUE, document, saxon
 from masktron import validate
 from masktron.errors import RulebookError
-from masktron.judge.conversions import Type, for_saxon
+from masktron.judge.by_saxon import SAXON
 from masktron.judge.exact import RecordJudge
 from masktron.judge.findings import Verdict
+from masktron.judge.rewriting import Type
 from masktron.judge.stylesheet_scope import VariableScope
 from masktron.rulebook.context_match import may_be_positional, parse_context
 from masktron.rulebook.expressions.parsing import parsed
-from masktron.rulebook.expressions.tree import replaced
 from masktron.rulebook.schema import Origin
 from refusals import refused
 from rulebook_builder import layout, rulebook
@@ -97,27 +97,26 @@ def test_substring_in_xpath_1_mode() -> None:
 
 @pytest.mark.parametrize("expression", ["substring-before(A, 'x')", "'substring(A, 1)'"])
 def test_other_calls_stay_as_they_are(expression: str) -> None:
-    assert list(for_saxon(parsed(expression), xpath1=False)) == []
+    assert SAXON.rewritten(parsed(expression), version="2.0") == expression
 
 
 @pytest.mark.parametrize("call", ["substring(A)", "substring(A, 1, 2, 3)"])
 def test_what_is_not_understood_stays_but_for_its_variables(call: str) -> None:
     with pytest.raises(RulebookError):
         parsed(call)
-    scope = VariableScope((), (), saxon=True)
+    scope = VariableScope((), (), SAXON)
     assert scope.expression(f"{call} = $ x", Origin(Path("rules.sch"), 1)) == f"{call} = $b.x"
 
 
 def test_a_function_of_another_namespace_is_refused_before() -> None:
-    scope = VariableScope((), (("my", "urn:my"),), saxon=True)
+    scope = VariableScope((), (("my", "urn:my"),), SAXON)
     with refused(RulebookError, "forbidden-function", function="my:substring"):
         scope.expression("my:substring(A, 1)", Origin(Path("rules.sch"), 1))
 
 
 def rewritten(expression: str, types: Mapping[str, Type] = MappingProxyType({})) -> str:
     """Return what Saxon is given in XPath 1.0 mode."""
-    places = for_saxon(parsed(expression), xpath1=True, types=types)
-    return replaced(expression, sorted(places, key=lambda place: place[:2]))
+    return SAXON.rewritten(parsed(expression), types=lambda: types)
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_rules_across_records_are_looked_up_in_files_of_any_shape(shape: str, tm
     )
     result = run_validate(data, ValidateRequest(rules, config=Config(record="R")))
     assert [(rule.fired, rule.failed) for rule in result.rules] == [(1500, 0)] * len(SPELLINGS)
-    assert not any(looks_through(parsed(test.replace("&gt;", ">")), saxon=False) for test in SPELLINGS.values())
+    assert not any(looks_through(parsed(test.replace("&gt;", ">"))) for test in SPELLINGS.values())
 
 
 def test_what_grows_with_the_square_is_said_before(tmp_path: Path) -> None:
@@ -223,4 +223,4 @@ def test_mask_and_check_say_what_grows_with_the_square(tmp_path: Path, monkeypat
     ],
 )
 def test_walks_are_told_from_what_is_looked_up(expression: str, expected: bool) -> None:
-    assert looks_through(parsed(expression), saxon=False) is expected
+    assert looks_through(parsed(expression)) is expected

@@ -11,10 +11,12 @@ from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.judge import (
+    DIALECTS,
     ENGINE_MEMORY,
     PRACTICAL_MEMORY,
     Departure,
     Evaluation,
+    Finder,
     Finding,
     Tier,
     engines_of,
@@ -84,7 +86,7 @@ def slow_rules(job: Job) -> Slow:
     looking = [
         check.index
         for pattern, position, check in job.rulebook.situated()
-        if _looks_through(pattern.rules[position], check, job.rulebook, saxon=engines[check.index] == "saxon")
+        if _looks_through(pattern.rules[position], check, job.rulebook, DIALECTS[engines[check.index]].find)
     ]
     tiers = job.tiers() if looking else ()
     looking = [index for index in looking if tiers[index].tier is Tier.DOCUMENT]
@@ -99,7 +101,7 @@ def _seconds(records: int) -> float:
     return _STEP * records * records
 
 
-def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, *, saxon: bool) -> bool:
+def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, find: Finder) -> bool:
     """Whether a check, its context or a variable of its own rule still walks over other records."""
     lets = {let.name: let.value for let in rule.lets}
     context = understood(rule.context, rulebook.namespaces)
@@ -110,7 +112,7 @@ def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, *, saxon: bool)
     seen: set[str] = set()
     while waiting:
         expression = waiting.pop()
-        if expression is None or looks_through(expression, saxon=saxon):
+        if expression is None or looks_through(expression, find):
             return True
         named = {part.name for part in walk(expression) if isinstance(part, Variable)} - seen
         waiting += [understood(lets[name], rulebook.namespaces) for name in named if name in lets]

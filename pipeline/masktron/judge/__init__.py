@@ -32,8 +32,8 @@ file anew, from its bytes (`second_opinions`), while this process decides. Rules
 judge over aggregates that `recount` computes apart from `across`. Counts that differ stop a release; the one
 exception, libxml2 alone in numbers of XPath 1.0 while Saxon agrees, is named in the result.
 
-**Known errors of engines** are met in one place for each: `conversions` and `recommended` for libxml2, `stylesheet`
-and `runner` for Saxon. `docs/engines.md` lists them.
+**Known errors of engines** are met in one place for each: `by_libxml2`, `conversions` and `recommended` for libxml2,
+`by_saxon` for Saxon. `docs/engines.md` lists them.
 
 Names are loaded when they are first used, since a process that serves one engine needs few of these modules.
 """
@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from masktron.judge.artefacts import Artefacts as Artefacts
     from masktron.judge.columns.program import compile_program as compile_program
-    from masktron.judge.conversions import Reads as Reads
     from masktron.judge.domains import domain_values as domain_values
     from masktron.judge.exact import RecordJudge as RecordJudge
     from masktron.judge.findings import Departure as Departure
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from masktron.judge.request import EvaluationRequest as EvaluationRequest
     from masktron.judge.request import Kept as Kept
     from masktron.judge.request import Sink as Sink
+    from masktron.judge.rewriting import Reads as Reads
     from masktron.judge.runner import EngineChoice as EngineChoice
     from masktron.judge.runner import SlowRuleError as SlowRuleError
     from masktron.judge.runner import beyond as beyond
@@ -75,7 +75,9 @@ if TYPE_CHECKING:
     from masktron.judge.second_opinions import Question as Question
     from masktron.judge.second_opinions import engine_opinions as engine_opinions
     from masktron.judge.second_opinions import in_background as in_background
+    from masktron.judge.shortcuts import Finder as Finder
     from masktron.judge.shortcuts import looks_through as looks_through
+    from masktron.judge.stylesheet import DIALECTS as DIALECTS
     from masktron.judge.tiered import tiers_inside as tiers_inside
     from masktron.judge.tiered import tiers_of as tiers_of
     from masktron.judge.tiered import verdicts as verdicts
@@ -89,7 +91,6 @@ if TYPE_CHECKING:
 _MODULES = {
     "artefacts": "Artefacts",
     "columns.program": "compile_program",
-    "conversions": "Reads",
     "domains": "domain_values",
     "exact": "RecordJudge",
     "findings": "Departure Evaluation Finding FindingKind MemberValues Shown ShownLevel Verdict",
@@ -97,9 +98,11 @@ _MODULES = {
     "recommended": "reads_of",
     "report_reader": "expanded_name",
     "request": "EvaluationRequest Kept Sink",
+    "rewriting": "Reads",
     "runner": "EngineChoice SlowRuleError beyond engine_name engines_of",
     "second_opinions": "SMALL_FILE EnginePart PartProgress Question engine_opinions in_background",
-    "shortcuts": "looks_through",
+    "shortcuts": "Finder looks_through",
+    "stylesheet": "DIALECTS",
     "tiered": "tiers_inside tiers_of verdicts",
     "walk": "ENGINE_MEMORY PRACTICAL_MEMORY Assigned CompiledColumns Tier",
     "worker_pool": "Background",

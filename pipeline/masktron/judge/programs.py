@@ -21,8 +21,8 @@ from masktron.engines import saxon
 from masktron.engines.engine_process import EngineProcess
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.judge.conversions import URI
+from masktron.judge.rewriting import document_name
 from masktron.judge.stylesheet import EngineName
-from masktron.judge.stylesheet_scope import ORIGINAL, ORIGINAL_URI, beside_name
 from masktron.problems.problem import Known, Setting
 from masktron.processes import interpreter, is_member, rule_seconds
 from masktron.rulebook.expressions.tree import RELATIONS
@@ -272,13 +272,13 @@ class Documents:
             )
         return cls(original if isinstance(original, Original) else Original(original, known=known), rulebook.beside)
 
-    def texts(self, *, saxon: bool) -> dict[str, Callable[[], str]]:
+    def texts(self) -> dict[str, Callable[[], str]]:
         """Return by the name in stylesheets what returns the text of each document."""
         found: dict[str, Callable[[], str]] = {
-            beside_name(place, saxon=saxon): partial(getattr, one, "text") for place, one in enumerate(self.beside)
+            document_name(place): partial(getattr, one, "text") for place, one in enumerate(self.beside)
         }
         if self.original is not None:
-            found[ORIGINAL if saxon else ORIGINAL_URI] = partial(getattr, self.original, "text")
+            found[document_name(None)] = partial(getattr, self.original, "text")
         return found
 
 
@@ -350,7 +350,7 @@ def compile_program(
 
 class _Libxml2:
     def __init__(self, text: str, documents: Documents | None, *, numbers: bool) -> None:
-        self._documents = {} if documents is None else documents.texts(saxon=False)
+        self._documents = {} if documents is None else documents.texts()
         try:
             self._transform = Transform(text, self._documents, numbers=numbers)
         except TransformError as error:
@@ -411,7 +411,7 @@ _APART = _Apart()
 
 class _Saxon:
     def __init__(self, text: str, documents: Documents | None, *, careful: bool) -> None:
-        named = {} if documents is None else documents.texts(saxon=True)
+        named = {} if documents is None else documents.texts()
         asked = {name: document() for name, document in named.items() if f"${name}" in text}
         try:
             self._stylesheet = saxon.Stylesheet(text, careful=careful, documents=asked)

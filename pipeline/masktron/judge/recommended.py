@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from lxml import etree
 
-from masktron.judge.conversions import Reads, Type, converted
+from masktron.judge.conversions import converted
 from masktron.judge.programs import Documents, Program, misread, misreads
 from masktron.judge.report_reader import Events, document_with, records_of
+from masktron.judge.rewriting import Reads, Type
 from masktron.rulebook.analysis import once, readers
 from masktron.rulebook.expressions.words import variables
 from masktron.rulebook.schema import Let, Rulebook, ValueOf
@@ -170,7 +171,7 @@ class Correction:
     def _documents_misread(self) -> bool:
         """Whether libxml2 misreads a value in a document that rules read."""
         if self._misread is None:
-            texts = {} if self.documents is None else self.documents.texts(saxon=False)
+            texts = {} if self.documents is None else self.documents.texts()
             self._misread = any(misreads(parse_text(text().encode())) for text in texts.values())
         return self._misread
 

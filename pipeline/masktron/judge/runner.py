@@ -316,7 +316,7 @@ def _walks(rulebook: Rulebook, checks: frozenset[int]) -> bool:
         )
     )
     trees = (understood(text, rulebook.namespaces) for text in texts)
-    return any(tree is None or looks_through(tree, saxon=False) for tree in trees)
+    return any(tree is None or looks_through(tree) for tree in trees)
 
 
 def time_for(run: Run) -> AbstractContextManager[None]:

@@ -74,7 +74,7 @@ def variable(select: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A part of an expression, with what it is part of.
 
     Attributes
@@ -88,10 +88,10 @@ class _Place:
     alone: bool = True
 
 
-def _places(place: _Place) -> Iterator[_Place]:
+def _places(place: Place) -> Iterator[Place]:
     yield place
     for part in parts_of(place.node):
-        yield from _places(_Place(part, place.node, place.alone and _keeps_context(place.node, part)))
+        yield from _places(Place(part, place.node, place.alone and _keeps_context(place.node, part)))
 
 
 def _keeps_context(node: Expression, part: Expression) -> bool:
@@ -106,12 +106,27 @@ def _keeps_context(node: Expression, part: Expression) -> bool:
             return not isinstance(node, Step | Opaque)
 
 
+type Finder = Callable[[Place, Mapping[int, DocumentCall], Callable[[str], str]], Shortcut | None]
+"""Returns what can be replaced at a place, of the calls of ``document()`` and what is written for each."""
+
+
+def key_lookup(place: Place, _calls: Mapping[int, DocumentCall], _written: Callable[[str], str]) -> Shortcut | None:
+    """Return what every engine looks up in a key."""
+    return _alike(place, match_more=False)
+
+
+def linear(place: Place, calls: Mapping[int, DocumentCall], written: Callable[[str], str]) -> Shortcut | None:
+    """Return what libxml2, which remembers nothing, has to be given in another form."""
+    found = _alike(place, match_more=True)
+    return found or _values(place, calls, written) or _constant(place) or _earlier(place)
+
+
 def shortcuts(
     expression: Expression,
     calls: Sequence[DocumentCall],
     written: Callable[[str], str],
+    find: Finder = linear,
     *,
-    saxon: bool = False,
     alone: bool = True,
 ) -> Iterator[Shortcut]:
     """Yield what can be replaced in an expression, in order.
@@ -123,34 +138,25 @@ def shortcuts(
         The calls of ``document()`` in it.
     written : callable
         Returns what stands for the document of a name in the stylesheet.
-    saxon : bool
-        Whether Saxon evaluates it, and not libxml2.
+    find : Finder
     alone : bool
         Whether its context node is the current node: it is no predicate.
     """
     at_call = {call.start: call for call in calls}
     end = 0
-    for place in _places(_Place(expression, alone=alone)):
-        found = _alike(place, saxon=saxon)
-        if found is None and not saxon:
-            found = _values(place, at_call, written) or _constant(place) or _earlier(place)
+    for place in _places(Place(expression, alone=alone)):
+        found = find(place, at_call, written)
         if found is not None and found.start >= end:
             yield found
             end = found.end
 
 
-def looks_through(expression: Expression, *, saxon: bool) -> bool:
+def looks_through(expression: Expression, find: Finder = linear) -> bool:
     """Whether an expression looks at all records wherever it is evaluated, with all that is replaced left out.
 
     By its steps alone, and so a guess: for a warning, and for where libxml2 evaluates.
-
-    Parameters
-    ----------
-    expression : Expression
-    saxon : bool
-        Whether Saxon evaluates it.
     """
-    covered = [(part.start, part.end) for part in shortcuts(expression, (), str, saxon=saxon)]
+    covered = [(part.start, part.end) for part in shortcuts(expression, (), str, find)]
     walking = (step for node in walk(expression) for step in _walking(node))
     return any(not any(start <= step.start < end for start, end in covered) for step in walking)
 
@@ -167,7 +173,7 @@ def _walking(node: Expression) -> Iterator[Expression]:
             yield from (step for step in (first, *(hop.to for hop in hops[:-1])) if _is_parent(step))
 
 
-def _values(place: _Place, calls: Mapping[int, DocumentCall], written: Callable[[str], str]) -> Shortcut | None:
+def _values(place: Place, calls: Mapping[int, DocumentCall], written: Callable[[str], str]) -> Shortcut | None:
     """Follow a path that starts at a document, with names only, once and not for every record.
 
     Theorem: the path selects the same nodes wherever it stands, and where it is an operand of a comparison, one node
@@ -185,7 +191,7 @@ def _values(place: _Place, calls: Mapping[int, DocumentCall], written: Callable[
     return None
 
 
-def _earlier(place: _Place) -> Shortcut | None:
+def _earlier(place: Place) -> Shortcut | None:
     """Look an earlier sibling with the same value up: ``F = preceding-sibling::T/F``, where T is a name or ``*``.
 
     Theorem: for a node that is a T with one F, the comparison is true if and only if the first F of its value, among
@@ -217,7 +223,7 @@ def _earlier(place: _Place) -> Shortcut | None:
     )
 
 
-def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
+def _alike(place: Place, *, match_more: bool) -> Shortcut | None:
     """Look up the nodes that have the key of the current one.
 
     ``//T[K = current()/L]``, ``../T[K = current()/L and P]`` and, where only whether there is one counts,
@@ -253,7 +259,7 @@ def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
         return None
     use, field = sides[0], _braced(sides[1])
     left, kept = "[boolean({kept})]" if rest else "", tuple(rest)
-    if rest and not saxon and all(_reads_the_node(node) for part in rest for node in walk(part)):
+    if rest and match_more and all(_reads_the_node(node) for part in rest for node in walk(part)):
         match = f"{match}[boolean({predicate.source[rest[0].start : rest[-1].end]})]"
         left, kept = "", ()
     declared = f'<m-xsl:key name="{{name}}" match={_braced(quoteattr(match))} use={_braced(quoteattr(use))}/>'
@@ -270,7 +276,7 @@ def _alike(place: _Place, *, saxon: bool) -> Shortcut | None:
     return Shortcut(start, step.end, f"{text}{left}", declared, kept=kept)
 
 
-def _selected(place: _Place) -> tuple[int, Step, str] | None:
+def _selected(place: Place) -> tuple[int, Step, str] | None:
     """Return where a path of ours begins, its step with a predicate, and the pattern of its nodes."""
     match place.node:
         case Path(first=Root(start=start), hops=hops):
@@ -325,7 +331,7 @@ def _reads_the_node(node: Expression) -> bool:
             return True
 
 
-def _constant(place: _Place) -> Shortcut | None:
+def _constant(place: Place) -> Shortcut | None:
     """Compute ``count(//T)`` and ``sum(/X/T/F)`` once and not for every record.
 
     Theorem: the value is the same at every node of the document. Proof: the path begins at the root and has steps

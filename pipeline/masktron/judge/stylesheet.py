@@ -11,36 +11,40 @@ writes, for what fails, the check, the way from the record down to the node, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.judge.conversions import PREFIX, SAXON_PREFIX, SAXON_URI, URI, functions
+from masktron.judge.by_libxml2 import LIBXML2, RECOMMENDED
+from masktron.judge.by_saxon import SAXON
 from masktron.judge.findings import Verdict
-from masktron.judge.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
+from masktron.judge.rewriting import Dialect
+from masktron.judge.stylesheet_scope import Named, VariableScope
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath, condition
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Call, Path, Root, walk
-from masktron.rulebook.expressions.words import STANDARD_NAMESPACES, XSL, declarations
+from masktron.rulebook.expressions.words import XSL, declarations
 from masktron.rulebook.programs import visible, written
-from masktron.rulebook.schema import Check, Instruction, Note, Pattern, Rule, Rulebook, ValueOf, XPathVersion
+from masktron.rulebook.schema import Check, Instruction, Note, Pattern, Rule, Rulebook, ValueOf
 from masktron.sources.record_layout import Layout
 
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""
 
+DIALECTS: Mapping[EngineName, Dialect] = MappingProxyType(
+    {"recommended": RECOMMENDED, "libxml2": LIBXML2, "saxon": SAXON}
+)
+"""How the stylesheets of each engine are written."""
+
 _BASE = 0x100
 _SURROGATES = 0xD800
 _PLANE = 0x10000
-_ERR = "http://www.w3.org/2005/xqt-errors"
-_MAP = STANDARD_NAMESPACES["map"]
-_SET = "http://exslt.org/sets"
-_XS = STANDARD_NAMESPACES["xs"]
 _EVERYWHERE = "(/descendant-or-self::node(), /descendant::*/@*)"
 _KINDS = ("element", "attribute", "text", "comment", "processing-instruction", "document")
 
@@ -102,7 +106,7 @@ def _reads_current(paths: Iterable[ContextPath]) -> bool:
 
 def stylesheet(rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> str:
     """Return the text of the stylesheet."""
-    return _Stylesheet(rulebook, layout, engine, selection).text()
+    return _Stylesheet(rulebook, layout, DIALECTS[engine], selection).text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +131,17 @@ class _Loop:
 
 
 class _Stylesheet:
-    def __init__(self, rulebook: Rulebook, layout: Layout, engine: EngineName, selection: CheckSelection) -> None:
+    def __init__(self, rulebook: Rulebook, layout: Layout, dialect: Dialect, selection: CheckSelection) -> None:
         self.rulebook = rulebook
-        self.saxon = engine == "saxon"
+        self.dialect = dialect
         self.selection = selection
         self.layout = layout
         beside = tuple(one.name for one in rulebook.beside)
         scope = VariableScope(
-            (),
-            rulebook.namespaces,
-            self.saxon,
-            beside,
-            converts=engine == "recommended",
-            own=rulebook.own_functions,
-            xpath1=self.is_xpath1(rulebook.version),
+            (), rulebook.namespaces, dialect, beside, own=rulebook.own_functions, version=rulebook.version
         )
         self.scope = scope.extend(rulebook.lets, "s", is_global=True)
         self.globals: dict[str, str] = {}
-
-    def is_xpath1(self, version: XPathVersion) -> bool:
-        """Whether Saxon evaluates what is written in this version in XPath 1.0 mode."""
-        return self.saxon and version == "1.0"
 
     def text(self) -> str:
         """Return the whole stylesheet."""
@@ -159,25 +153,14 @@ class _Stylesheet:
             for i, tag in enumerate(self.layout.record_path)
             if tag.startswith("{")
         )
-        saxon = (
-            f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" xmlns:{SAXON_PREFIX}="{SAXON_URI}" '
-            'exclude-result-prefixes="#all"'
-            if self.saxon
-            else f'xmlns:m-set="{_SET}" xmlns:{PREFIX}="{URI}" exclude-result-prefixes="m-set {PREFIX}"'
-        )
         shared = "".join(text.format(name=name) for text, name in self.scope.shared.items())
-        parameters = [ORIGINAL, *(beside_name(i, saxon=True) for i in range(len(self.rulebook.beside)))]
-        used = parameters if self.saxon and self.rulebook.documents else []
-        parameter = "".join(f'<m-xsl:param name="{name}"/>' for name in used)
-        modes = sorted({version == "1.0" for version in self.rulebook.versions}) if self.saxon else ()
-        called = "".join(functions(xpath1=mode) for mode in modes)
         return (
-            f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
+            f'<m-xsl:stylesheet version="{self.dialect.xslt}" xmlns:m-xsl="{XSL}" {self.dialect.head()} {prefixes} '
             f"{declarations(self.rulebook.namespaces)}>"
             f'<m-xsl:output method="{"xml" if self.selection.report else "text"}" encoding="UTF-8" '
-            f'omit-xml-declaration="yes"/>{parameter}{shared}{"".join(self.globals.values())}'
+            f'omit-xml-declaration="yes"/>{self.dialect.declarations(self.rulebook)}{shared}{"".join(self.globals.values())}'
             f"{programs}{main}"
-            f"{''.join(templates)}{called}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
+            f"{''.join(templates)}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
         )
 
     def program(self, program: Instruction) -> str:
@@ -231,7 +214,7 @@ class _Stylesheet:
         rules = self.active(pattern)
         if not rules:
             return
-        own = replace(self.scope, xpath1=self.is_xpath1(pattern.version))
+        own = replace(self.scope, version=pattern.version)
         scope = own.extend(pattern.lets, f"p{i}", is_global=True)
         paths = [_reversible(rule, self.rulebook, self.layout) for rule in rules]
         loops = _loops(paths, self.rulebook.namespaces)
@@ -278,7 +261,7 @@ class _Stylesheet:
         relevant = [p for p in paths if kind in _kinds(p)]
         conditions = ((p.kind, condition(p, lambda predicate: scope.part(predicate, rule.origin))) for p in relevant)
         test = " or ".join(f"({text})" if kind == "attribute" else text for kind, text in conditions)
-        risky = self.saxon and any(step.predicates for p in relevant for step in p.steps)
+        risky = self.dialect.catches and any(step.predicates for p in relevant for step in p.steps)
         return test, risky
 
     def collected(self, name: str, rule: Rule, scope: VariableScope) -> str:
@@ -337,7 +320,7 @@ class _Stylesheet:
         inner = scope.extend(rule.lets, name.replace("-", "."), is_global=False)
         checks = [c for c in rule.checks if c.index in self.selection.checks]
         bodies = "".join(self.check(check, inner) for check in checks)
-        lets = "" if self.saxon else inner.declarations(*(e for c in checks for e in self.read(c)))
+        lets = "" if self.dialect.catches else inner.declarations(*(e for c in checks for e in self.read(c)))
         return f'<m-xsl:template name="{name}"{scope.mode}>{lets}{bodies}</m-xsl:template>'
 
     def read(self, check: Check) -> tuple[str, ...]:
@@ -355,10 +338,8 @@ class _Stylesheet:
             f"<m-xsl:choose><m-xsl:when test={scope.attribute(check.test, check.origin)}>{when}</m-xsl:when>"
             f"<m-xsl:otherwise>{otherwise}</m-xsl:otherwise></m-xsl:choose>"
         )
-        if not self.saxon:
-            return choose
         error = self.failure(check, "E", '<m-xsl:value-of select="$m-err:description"/>')
-        return f"<m-xsl:try>{scope.declarations(check.test)}{choose}<m-xsl:catch>{error}</m-xsl:catch></m-xsl:try>"
+        return scope.tried(check.test, choose, error)
 
     def need(self, named: Named, scope: VariableScope) -> None:
         if named.is_global and named.unique not in self.globals:
@@ -390,10 +371,7 @@ class _Stylesheet:
             shown = scope.expression(part.select, check.origin, written=not part.is_name)
             shown = f"name({shown})" if part.is_name else shown
             value = f"<m-xsl:value-of select={quoteattr(shown)}/>"
-            if self.saxon:
-                caught = '<m-xsl:catch>[<m-xsl:value-of select="$m-err:description"/>]</m-xsl:catch>'
-                value = f"<m-xsl:try>{scope.declarations(part.select)}{value}{caught}</m-xsl:try>"
-            yield value
+            yield scope.tried(part.select, value, '[<m-xsl:value-of select="$m-err:description"/>]')
 
     def where(self) -> str:
         """Return the template that writes the way down to a node: from its record, or from the root."""

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
-from masktron.judge.conversions import Change, Converted, Type, for_saxon, is_xpath1, with_conversions
+from masktron.judge.conversions import with_conversions
+from masktron.judge.rewriting import Change, Dialect, Type, is_xpath1
 from masktron.judge.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Expression, replaced
 from masktron.rulebook.expressions.words import variable_places, variables
-from masktron.rulebook.schema import Let, Origin, OwnFunction
-
-ORIGINAL = "m.original"
-"""Stylesheet parameter of Saxon: the document that ``document()`` returns."""
-ORIGINAL_URI = "masktron-original.xml"
-"""What ``document()`` asks libxml2's resolver for."""
-
-
-def beside_name(place: int, *, saxon: bool) -> str:
-    """Return the stylesheet parameter, or what libxml2's resolver is asked for, of a document of its own.
-
-    Parameters
-    ----------
-    place : int
-        In ``Rulebook.beside``.
-    saxon : bool
-    """
-    return f"m.beside.{place}" if saxon else f"masktron-beside-{place}.xml"
-
-
-def reads_documents(text: str) -> bool:
-    """Whether a stylesheet reads the original or another document."""
-    marks = (f"${ORIGINAL}", ORIGINAL_URI, f"${beside_name(0, saxon=True)[:-1]}", beside_name(0, saxon=False)[:-5])
-    return any(mark in text for mark in marks)
+from masktron.rulebook.schema import Let, Origin, OwnFunction, XPathVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +32,20 @@ class VariableScope:
 
     lets: tuple[Named, ...]
     namespaces: tuple[tuple[str, str], ...]
-    saxon: bool
+    dialect: Dialect
     beside: tuple[str, ...] = ()
     """Names of the documents that are files of their own; any other is the original."""
     shared: dict[str, str] = field(default_factory=dict, compare=False)
     """What shortcuts ask the stylesheet to declare, with its name; one for all scopes of a stylesheet."""
-    converts: bool = False
-    """Whether our functions convert between numbers and texts; see `masktron.judge.conversions`."""
     own: frozenset[OwnFunction] = frozenset()
     """Functions that the rulebook declares; see `masktron.rulebook.expressions.forbidden.screen`."""
-    xpath1: bool = False
-    """Whether Saxon evaluates XPath 1.0."""
+    version: XPathVersion = "1.0"
+    """Of XPath."""
 
     @property
     def mode(self) -> str:
-        """The attribute that makes Saxon evaluate what stands in an instruction as XPath 1.0, or nothing."""
-        return ' version="1.0"' if self.xpath1 else ""
+        """The attribute of instructions in which expressions stand, or nothing."""
+        return self.dialect.mode(self.version)
 
     def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> VariableScope:
         """Return the scope inside which these are declared too."""
@@ -106,26 +82,18 @@ class VariableScope:
             Whether its context node is the current node: it is no predicate.
         """
         changes = self._changes(tree, origin, alone=alone)
-        if self.converts:
-            return self._converted(tree, self._types(), changes, written=written).text
-        types = self._types() if self.xpath1 else {}
-        places = list(for_saxon(tree, xpath1=self.xpath1, types=types)) if self.saxon else []
-        return _put(tree.source, changes, places, tree.start, tree.end)
-
-    def _converted(
-        self, tree: Expression, types: dict[str, Type], changes: list[Change], *, written: bool = False
-    ) -> Converted:
-        if is_xpath1(tree):
-            return with_conversions(tree, types, changes, written=written)
-        return Converted(_put(tree.source, changes, [], tree.start, tree.end), "unknown")
+        return self.dialect.rewritten(tree, changes, self._types, self.version, written=written)
 
     def _types(self) -> dict[str, Type]:
         """Return the types of variables."""
         types: dict[str, Type] = {}
         for k, named in enumerate(self.lets):
             tree = understood(named.let.value, self.namespaces)
-            changes = [] if tree is None else replace(self, lets=self.lets[:k])._changes(tree, named.let.origin)
-            types[named.let.name] = "unknown" if tree is None else self._converted(tree, types, changes).type
+            if tree is None or not is_xpath1(tree):
+                types[named.let.name] = "unknown"
+                continue
+            changes = replace(self, lets=self.lets[:k])._changes(tree, named.let.origin)
+            types[named.let.name] = with_conversions(tree, types, changes).type
         return types
 
     def _changes(self, tree: Expression, origin: Origin, *, alone: bool = True) -> list[Change]:
@@ -135,9 +103,8 @@ class VariableScope:
             for call in screen(tree.source, origin, self.namespaces, self.own)
             if tree.start <= call.start and call.end <= tree.end
         ]
-        changes = [
-            self._shortcut(part) for part in shortcuts(tree, calls, self._document, saxon=self.saxon, alone=alone)
-        ]
+        found = shortcuts(tree, calls, self._document, self.dialect.find, alone=alone)
+        changes = [self._shortcut(part) for part in found]
         covered = [(one.start, one.end) for one in changes]
         changes += [
             Change(call.start, call.end, self._document(call.uri))
@@ -158,20 +125,15 @@ class VariableScope:
 
     def _document(self, name: str) -> str:
         """Return what stands for a document in the stylesheet."""
-        if name not in self.beside:
-            return f"${ORIGINAL}" if self.saxon else f"document('{ORIGINAL_URI}')"
-        own = beside_name(self.beside.index(name), saxon=self.saxon)
-        return f"${own}" if self.saxon else f"document('{own}')"
+        return self.dialect.document(self.beside.index(name) if name in self.beside else None)
 
     def _declared(self, part: Shortcut) -> str:
         """Return the name of what a part of an expression asks the stylesheet to declare."""
-        declaration = part.declaration
-        if part.number and self.converts:
-            declaration = variable(with_conversions(part.number, {}).text)
+        declaration = variable(self.dialect.rewritten(part.number)) if part.number else part.declaration
         return self.shared.setdefault(declaration, f"m.shared.{len(self.shared)}")
 
     def _names(self) -> Callable[[str], str]:
-        names = {n.let.name: f"a.{n.unique}" if self.saxon and n.is_global else n.unique for n in self.lets}
+        names = {n.let.name: f"a.{n.unique}" if self.dialect.catches and n.is_global else n.unique for n in self.lets}
         return lambda name: names.get(name, f"b.{name}")
 
     def needed(self, *expressions: str) -> tuple[Named, ...]:
@@ -198,11 +160,18 @@ class VariableScope:
         """
         return "".join(self._declaration(named) for named in self.needed(*expressions))
 
+    def tried(self, expression: str, body: str, caught: str) -> str:
+        """Return what stands in a stylesheet where an expression, with its variables, may raise an error."""
+        if not self.dialect.catches:
+            return body
+        before = self.declarations(expression)
+        return f"<m-xsl:try>{before}{body}<m-xsl:catch>{caught}</m-xsl:catch></m-xsl:try>"
+
     def _declaration(self, named: Named) -> str:
         if not named.is_global:
             value = self.before(named).attribute(named.let.value, named.let.origin)
             return f'<m-xsl:variable name="{named.unique}" select={value}/>'
-        if not self.saxon:
+        if not self.dialect.catches:
             return ""
         of = f"${named.unique}"
         value = f"if (m-map:contains({of}, 'e')) then error({of}?c, {of}?e) else {of}?v"
@@ -211,7 +180,7 @@ class VariableScope:
     def global_variable(self, named: Named) -> str:
         """Return the global variable of a ``let`` of the schema or of a pattern."""
         scope = self.before(named)
-        if not self.saxon:
+        if not self.dialect.catches:
             return (
                 f'<m-xsl:variable name="{named.unique}" select={scope.attribute(named.let.value, named.let.origin)}/>'
             )
@@ -222,16 +191,3 @@ class VariableScope:
             "<m-xsl:catch select=\"map{'e': string($m-err:description), 'c': $m-err:code}\"/></m-xsl:try>"
             "</m-xsl:variable>"
         )
-
-
-def _put(source: str, changes: Iterable[Change], places: Iterable[tuple[int, int, str]], start: int, end: int) -> str:
-    """Return a part of a source with its changes, and with other texts in some places, also in what they keep."""
-    within = [one for one in changes if start <= one.start and one.end <= end]
-    outer = [one for one in within if not any(other.covers(one.start, one.end) for other in within if other != one)]
-    inside = [place for place in places if start <= place[0] and place[1] <= end]
-    # brackets around a changed part stand at its borders, and stay
-    texts = [place for place in inside if not any(one.start < place[1] and place[0] < one.end for one in outer)]
-    for one in outer:
-        kept = _put(source, within, inside, one.kept[0].start, one.kept[-1].end) if one.kept else ""
-        texts.append((one.start, one.end, f"{one.head}{kept}{one.tail}"))
-    return replaced(source, sorted(texts, key=lambda text: text[:2]), start, end)

@@ -22,13 +22,13 @@ from masktron.files import same_file
 from masktron.judge import exact
 from masktron.judge.across.two_passes import Across, Batches, FlatTable, TwoPasses, plan_passes
 from masktron.judge.columns.program import compile_program
-from masktron.judge.conversions import Reads
 from masktron.judge.deferral import ColumnCounter, DocumentFrame, OutcomeCache
 from masktron.judge.findings import Evaluation, Finding
 from masktron.judge.programs import Documents
 from masktron.judge.recommended import reads_of
 from masktron.judge.report_reader import outside_names
 from masktron.judge.request import EvaluationOptions, EvaluationRequest, VerdictTally
+from masktron.judge.rewriting import Reads
 from masktron.judge.runner import Runner, engine_name, engines_of, runs_of
 from masktron.judge.walk import (
     Assigned,
