@@ -9,11 +9,11 @@ the stylesheet stands for ``substring()``, brackets are added, and a truth value
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from masktron.judge.by_libxml2 import StylesheetDialect
 from masktron.judge.conversions import with_conversions
 from masktron.judge.rewriting import Change, Converted, Rewriting, Type, document_name, is_xpath1, joined
-from masktron.judge.shortcuts import Finder, key_lookup
+from masktron.judge.shortcuts import key_lookup
 from masktron.rulebook.expressions.tree import (
     Call,
     Comparison,
@@ -40,17 +40,12 @@ _NAMESPACES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SaxonDialect:
+class SaxonDialect(StylesheetDialect):
     """XSLT 3.0, in which an instruction with ``version="1.0"`` evaluates XPath 1.0."""
 
     xslt = "3.0"
     catches = True
-
-    @property
-    def find(self) -> Finder:
-        """What finds shortcuts."""
-        return key_lookup
+    find = staticmethod(key_lookup)
 
     def mode(self, version: XPathVersion) -> str:
         """Return the attribute that makes Saxon evaluate what stands in an instruction as XPath 1.0, or nothing."""

@@ -7,11 +7,10 @@ writes in its own way, in `masktron.judge.conversions` and `masktron.judge.by_sa
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
 from masktron.rulebook.expressions.tree import (
@@ -39,10 +38,6 @@ from masktron.rulebook.expressions.tree import (
     spelled,
     walk,
 )
-from masktron.rulebook.schema import Rulebook, XPathVersion
-
-if TYPE_CHECKING:
-    from masktron.judge.shortcuts import Finder
 
 DOCUMENTS = "masktron-document-"
 """What the names begin with that documents have in stylesheets."""
@@ -113,65 +108,6 @@ class Change:
     def covers(self, start: int, end: int) -> bool:
         """Whether it stands for a place, too."""
         return self.start <= start and end <= self.end
-
-
-class Dialect(Protocol):
-    """How one engine's stylesheets are written, with its known errors."""
-
-    @property
-    def xslt(self) -> str:
-        """Its version of XSLT."""
-        ...
-
-    @property
-    def catches(self) -> bool:
-        """Whether expressions raise errors, which the stylesheet has to catch."""
-        ...
-
-    @property
-    def find(self) -> Finder:
-        """What finds shortcuts."""
-        ...
-
-    def mode(self, version: XPathVersion) -> str:
-        """Return the attribute of instructions in which expressions of a version of XPath stand."""
-        ...
-
-    def head(self) -> str:
-        """Return the namespaces of the stylesheet."""
-        ...
-
-    def declarations(self, rulebook: Rulebook) -> str:
-        """Return what the stylesheet declares for expressions that are written otherwise."""
-        ...
-
-    def document(self, place: int | None) -> str:
-        """Return what stands for a document in an expression: of its place beside, or for the original."""
-        ...
-
-    def rewritten(
-        self,
-        tree: Expression,
-        changes: Iterable[Change] = (),
-        types: Callable[[], Mapping[str, Type]] = dict,
-        version: XPathVersion = "1.0",
-        *,
-        written: bool = False,
-    ) -> str:
-        """Return an expression as the engine evaluates it rightly.
-
-        Parameters
-        ----------
-        tree : Expression
-        changes : iterable of Change
-        types : callable, optional
-            Returns those of variables, by their names in the expression.
-        version : {"1.0", "2.0", "3.1"}
-            Of XPath.
-        written : bool
-            Whether its value is written as a text.
-        """
-        ...
 
 
 class Rewriting:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from lxml import etree
@@ -63,27 +63,22 @@ class SlowError(Exception):
         self.record = record
 
 
-class RecoveryCompiler(Protocol):
-    """Compiles some checks."""
-
-    def __call__(self, checks: frozenset[int], *, report: bool, careful: bool) -> Program:
-        """Return the program."""
-        ...
-
-
 class Recovery:
     """Evaluates documents that an engine could not.
 
     Parameters
     ----------
-    make : RecoveryCompiler
+    make : callable
+        Compiles some checks, for a report or not, carefully or not.
     layout : Layout
     checks : frozenset of int
     local : frozenset of int
         Those of them that look only inside one record.
     """
 
-    def __init__(self, make: RecoveryCompiler, layout: Layout, checks: frozenset[int], local: frozenset[int]) -> None:
+    def __init__(
+        self, make: Callable[..., Program], layout: Layout, checks: frozenset[int], local: frozenset[int]
+    ) -> None:
         self._make = make
         self._layout = layout
         self._checks = sorted(checks)
@@ -345,16 +340,26 @@ class Runner:
         """Name and version of the engine."""
         return describe_engine(self.run.engine)
 
-    def _program(self, checks: frozenset[int], *, report: bool, careful: bool = False) -> Program:
+    def _program(
+        self, checks: frozenset[int], *, report: bool, careful: bool = False, converts: bool = False
+    ) -> Program:
         selection = CheckSelection(checks, whole=self.run.whole, report=report)
-        engine: EngineName = "saxon" if self.run.engine == "saxon" else "libxml2"
+        engine: EngineName = "saxon" if self.run.engine == "saxon" else "recommended" if converts else "libxml2"
         text = stylesheet(self.rulebook, self.layout, engine, selection)
         return compile_program(text, engine, self.documents, careful=careful, whole=self.run.whole, walks=self._walks)
 
     def _corrected(self, checks: frozenset[int], report: bool) -> Program:
-        selection = CheckSelection(checks, whole=self.run.whole, report=report)
-        text = stylesheet(self.rulebook, self.layout, "recommended", selection)
-        return compile_program(text, "recommended", self.documents, whole=self.run.whole, walks=self._walks)
+        return self._program(checks, report=report, converts=True)
+
+    def _in_time[T](self, answer: Callable[[etree._Element], T], root: etree._Element, *, report: bool) -> T:
+        """Return what corrects the numbers of a document, with the rule where an engine stops."""
+        try:
+            with time_for(self.run):
+                return answer(root)
+        except EngineTimeError:
+            raise self._slow(None) from None
+        except EngineError as error:
+            raise self._blame(error, root, report=report) from None
 
     def _text(self, program: Program, root: etree._Element, at: FilePositions | None = None, *, report: bool) -> str:
         try:
@@ -368,28 +373,24 @@ class Runner:
         except EngineError as error:
             raise self._blame(error, root, report=report) from None
 
-    def _slow(self, slow: SlowError, at: FilePositions | None) -> SlowRuleError:
-        """Return the error that names the rule and the record, if it is one and it is known which."""
-        check = self.rulebook.checks[slow.check]
-        record = 0 if slow.record is None or at is None else int(at[slow.record]) + 1
-        parts = "on the whole document" if self.run.whole else "on some records"
-        on = parts if slow.record is None else "on one record"
-        place, expression = replace(check.place, record=record), shortened(check.test)
-        return SlowRuleError.of(
-            "rule-too-slow", place, engine=self.engine, seconds=rule_seconds(), expression=expression, on=on
-        )
+    def _slow(self, slow: SlowError | None, at: FilePositions | None = None) -> SlowRuleError:
+        """Return the error that names the rule and the record, if it is one and it is known which.
 
-    def _slow_numbers(self) -> SlowRuleError:
-        """Return the error where only the numbers of the Recommendation make rules slow, on a whole document."""
+        Without a rule, only the numbers of the Recommendation make all of them slow, on a whole document.
+        """
         checks = [check for check in self.rulebook.checks if check.index in self.run.checks]
-        ids = ", ".join([*(check.id for check in checks[:3]), *["..."] * (len(checks) > 3)])
+        seconds, place, on = rule_seconds(), checks[0].place, "on the whole document"
+        if slow is None:
+            ids = ", ".join([*(check.id for check in checks[:3]), *["..."] * (len(checks) > 3)])
+            place, seconds = replace(place, rule=problem.Rule(checks[0].id, ids)), seconds * len(checks)
+            expression = "the numbers of XPath 1.0"
+        else:
+            check = self.rulebook.checks[slow.check]
+            record = 0 if slow.record is None or at is None else int(at[slow.record]) + 1
+            place, expression = replace(check.place, record=record), shortened(check.test)
+            on = "on one record" if slow.record is not None else on if self.run.whole else "on some records"
         return SlowRuleError.of(
-            "rule-too-slow",
-            replace(checks[0].place, rule=problem.Rule(checks[0].id, ids)),
-            engine=self.engine,
-            seconds=rule_seconds() * len(checks),
-            expression="the numbers of XPath 1.0",
-            on="on the whole document",
+            "rule-too-slow", place, engine=self.engine, seconds=seconds, expression=expression, on=on
         )
 
     def _recovered(self, root: etree._Element, *, report: bool) -> str:
@@ -425,7 +426,7 @@ class Runner:
                     "cannot-evaluate", check.place, engine=self.engine, expression=what, reason=str(own)
                 )
         if slow is not None:
-            return self._slow(SlowError(slow, None), None)
+            return self._slow(SlowError(slow, None))
         return RulebookError.of(
             "cannot-evaluate", self.rulebook.path, engine=self.engine, expression="the rulebook", reason=str(error)
         )
@@ -459,28 +460,17 @@ class Runner:
             raise RulebookError.of(
                 "engines-disagree", self.rulebook.path, engine=self.engine, other="the reader", about=about
             )
-        if self._correction is None:
+        correction = self._correction
+        if correction is None:
             return events
-        try:
-            with time_for(self.run):
-                return self._correction.events(root, events)
-        except EngineTimeError:
-            raise self._slow_numbers() from None
-        except EngineError as error:
-            raise self._blame(error, root, report=False) from None
+        return self._in_time(lambda root: correction.events(root, events), root, report=False)
 
     def report(self, root: etree._Element) -> str:
         """Return what fails in a document, with messages."""
         if self._correction is not None:
-            try:
-                with time_for(self.run):
-                    text = self._correction.report(root)
-                if text is not None:
-                    return text
-            except EngineTimeError:
-                raise self._slow_numbers() from None
-            except EngineError as error:
-                raise self._blame(error, root, report=True) from None
+            text = self._in_time(self._correction.report, root, report=True)
+            if text is not None:
+                return text
         self._report = self._report or self._compiled(self.run.checks, report=True)
         return self._text(self._report, root, report=True)
 

@@ -20,10 +20,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.judge.by_libxml2 import LIBXML2, RECOMMENDED
+from masktron.judge.by_libxml2 import LIBXML2, RECOMMENDED, StylesheetDialect
 from masktron.judge.by_saxon import SAXON
 from masktron.judge.findings import Verdict
-from masktron.judge.rewriting import Dialect
 from masktron.judge.stylesheet_scope import Named, VariableScope
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath, condition
@@ -37,7 +36,7 @@ from masktron.sources.record_layout import Layout
 type EngineName = Literal["recommended", "libxml2", "saxon"]
 """What evaluates: ``recommended`` is libxml2 with the numbers of the Recommendation of XPath 1.0."""
 
-DIALECTS: Mapping[EngineName, Dialect] = MappingProxyType(
+DIALECTS: Mapping[EngineName, StylesheetDialect] = MappingProxyType(
     {"recommended": RECOMMENDED, "libxml2": LIBXML2, "saxon": SAXON}
 )
 """How the stylesheets of each engine are written."""
@@ -131,7 +130,9 @@ class _Loop:
 
 
 class _Stylesheet:
-    def __init__(self, rulebook: Rulebook, layout: Layout, dialect: Dialect, selection: CheckSelection) -> None:
+    def __init__(
+        self, rulebook: Rulebook, layout: Layout, dialect: StylesheetDialect, selection: CheckSelection
+    ) -> None:
         self.rulebook = rulebook
         self.dialect = dialect
         self.selection = selection

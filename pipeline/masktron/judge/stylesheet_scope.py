@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
+from masktron.judge.by_libxml2 import StylesheetDialect
 from masktron.judge.conversions import with_conversions
-from masktron.judge.rewriting import Change, Dialect, Type, is_xpath1
+from masktron.judge.rewriting import Change, Type, is_xpath1
 from masktron.judge.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.expressions.forbidden import screen
 from masktron.rulebook.expressions.parsing import understood
@@ -32,7 +33,7 @@ class VariableScope:
 
     lets: tuple[Named, ...]
     namespaces: tuple[tuple[str, str], ...]
-    dialect: Dialect
+    dialect: StylesheetDialect
     beside: tuple[str, ...] = ()
     """Names of the documents that are files of their own; any other is the original."""
     shared: dict[str, str] = field(default_factory=dict, compare=False)
