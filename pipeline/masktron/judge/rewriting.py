@@ -43,6 +43,11 @@ DOCUMENTS = "masktron-document-"
 """What the names begin with that documents have in stylesheets."""
 
 
+def reads_documents(text: str) -> bool:
+    """Whether a stylesheet reads the original or another document, and does not only declare it."""
+    return text.count(DOCUMENTS) > text.count(f'name="{DOCUMENTS}')
+
+
 def document_name(place: int | None) -> str:
     """Return what a document is called in stylesheets: of its place in ``Rulebook.beside``; None is the original."""
     return f"{DOCUMENTS}{'original' if place is None else place}.xml"

@@ -18,7 +18,7 @@ from masktron.judge.across.selection import Aggregate, Key, Predicate, RecordSou
 from masktron.judge.findings import Verdict
 from masktron.judge.programs import Guard, Program, compile_program
 from masktron.judge.report_reader import Events
-from masktron.judge.rewriting import DOCUMENTS
+from masktron.judge.rewriting import reads_documents
 from masktron.judge.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schema import Rulebook
@@ -256,6 +256,6 @@ def program_of(rulebook: Rulebook, layout: Layout, engine: EngineName, selection
         One of them asks for the original.
     """
     text = stylesheet(rulebook, layout, engine, selection)
-    if DOCUMENTS in text:
+    if reads_documents(text):
         raise RefusedError("it reads the original in a way that is no aggregate")
     return compile_program(text, engine)
