@@ -332,18 +332,21 @@ def section_7(table: Table, grouped: Row, safe: Safe) -> str:
     return f"""\
 ### Records linked, and records in groups of one class
 
-Section 7 masks pima by "a traditional microaggregation method", k = 5: 83 records are linked and 163 (21.2 %) are
-in groups of one class. With means of groups by a minimum spanning tree of the columns in [0, 1] it is
-{alike * n / 100:.0f} records ({alike:.1f} %) in such groups, and {linked:.0f} linked;
-with MDAV {alike_mdav * n / 100:.0f} and {by_mdav:.0f}.
-So the method of the paper is the tree. The records linked are not explained: a group has one record at most that
-is nearest to its mean, and there are {grouped.groups} groups; on other
-scales of the columns and of linkage we found 66 to 110.
+Section 7 masks pima by "a traditional microaggregation method" with k = 5.
 
-CAMP-CREST with centred noise has no group of one class, and less than 1 % of records linked in each of {RUNS} runs,
-first at k = {safe.k}: {ours}.
-For the means of the tree at k = 5 that is {grouped.abisd:.2f} and {grouped.abico:.1f} %. So the claim
-holds: less risk of both kinds, with less loss.
+| groups | records in groups of one class | records linked |
+| --- | ---: | ---: |
+| in print | 163 (21.2 %) | 83 |
+| minimum spanning tree of the columns in [0, 1] | {alike * n / 100:.0f} ({alike:.1f} %) | {linked:.0f} |
+| MDAV | {alike_mdav * n / 100:.0f} | {by_mdav:.0f} |
+
+So the paper most likely used the tree. The 83 linked records remain unexplained: the tree has {grouped.groups}
+groups, and each has at most one record that is nearest to its mean. Other scales of the columns and of linkage
+gave 66 to 110.
+
+CAMP-CREST with centred noise reaches its claim first at k = {safe.k}. No group has one class, and less than 1 % of
+records are linked in each of {RUNS} runs ({ours}). The means of the tree at k = 5 have ABISD
+{grouped.abisd:.2f} % and ABICO {grouped.abico:.1f} %. So the claim holds: less risk of both kinds, with less loss.
 """
 
 
@@ -360,36 +363,36 @@ def mdav_groups(table: Table, k: int) -> Labels:
 HEAD = """\
 ## Class-restricted clustering and microperturbation (2013)
 
-Groups by CREST, means of groups with noise as printed (section 5), five seeds, on two of the paper's three files:
-pima, which it calls Diabetes, and medicare; the third, Offer, is not public. Linkage counts the nearest and the
-second nearest original.
+Groups are formed by CREST and masked by their means with noise as printed (section 5), with five seeds. Two of the
+paper's three files are public: pima, which it calls Diabetes, and medicare. Linkage counts the nearest and the second
+nearest original.
 """
 
 TABLE = """\
 ### Table 1
 
-In each cell the paper's figure, then ours. Sizes of groups are chosen for linkage, as in the paper: the smallest
-whose linkage is at most that of the printed benchmark. Of the benchmarks, k = 3 to 120 and t = 0.05 to 0.3, those
-with at most this linkage and no better mixed classes (X^2) than CAMP-CREST are admitted, and the one with the least
-ABICO is shown: the best that can be said for it.
+A cell shows the paper's figure, then ours. As in the paper, a method uses the smallest groups whose linkage is at
+most that of the printed benchmark. The benchmark has k = 3 to 120 and t = 0.05 to 0.3. The table shows its best case:
+the least ABICO among the runs with at most this linkage and no better mixed classes (X^2) than CAMP-CREST.
 """
 
 WHY = """\
-What the paper concludes holds: at equal linkage, ABISD of the benchmark is more than ten times that of CAMP-CREST,
-and ABICO several times; classes are mixed better with them in the tree than without (X^2). In the paper, too, it is
-ABISD that differs by 10 to 44 times, and ABICO by 3 to 6.
+The conclusion holds: at equal linkage, ABISD of the benchmark is more than ten times that of CAMP-CREST, and ABICO
+several times. In the paper ABISD differs by 10 to 44 times, and ABICO by 3 to 6. Classes in the tree mix them better
+(lower X^2).
 
-What differs: our linkage is higher for groups of the same size, so that groups have to be larger for the same
-linkage, and X^2, which grows with the size of groups, is larger; the paper's belongs to small groups. It does not
-say on which scale linkage is measured; ours has standard deviations. Noise as printed makes variances too large by
-the more, the smaller groups are, and with them ABISD. ABICO on medicare is made by a few correlations near 0, which
-any noise changes by many times their size.
+Three things differ:
+
+- Our linkage is higher at the same group size, so groups must be larger for the same linkage, and X^2 grows with
+  them. The paper does not say on which scale it measures linkage; we use standard deviations.
+- Noise as printed inflates variances, and with them ABISD, the more the smaller the groups are.
+- A few correlations near 0 dominate ABICO on medicare; any noise changes them by many times their size.
 """
 
 FIGURE_6 = """\
 ### Figure 6
 
-ABICO against linkage on pima: that of the benchmark rises as linkage falls, that of microperturbation stays.
+ABICO against linkage on pima. As linkage falls, ABICO of the benchmark rises and that of microperturbation stays.
 
 ![ABICO against record linkage](figures/class-restricted-2013-figure-6.svg)
 """

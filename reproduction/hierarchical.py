@@ -74,25 +74,29 @@ ESTIMANDS = (*SIMPLE, *(line for *_, lines in MODELS for line in lines))
 HEAD = """\
 ## Hierarchical cluster analysis for partially synthetic data (2013)
 
-The survey of the paper is not public. The population here has its 7,872 households and six variables: lognormal
-purchases and monetary income, food of one's own in 55 % of the households, expenditures and total income by the
-printed regressions with residuals that leave the printed R (`reproduction/household_population.py`). As in the paper,
-samples of 315 households (here 100) have their total incomes above 225,000 and expenditures above 175,000 replaced,
-in five releases, in clusters of at least 10 records with 3 different values. *Q* is of the population; *sample* and
-*five releases* are averages over the samples; *covered* counts 95 % intervals that have Q in them, of the sample
-itself, of the five releases by `T = b/m + v` (Reiter 2003), and by what the paper prints.
+The paper's survey is not public. We generate a population with its 7,872 households and six variables
+(`reproduction/household_population.py`). Purchases and monetary income are lognormal, and 55 % of the households
+have food of their own. Expenditures and total income follow the printed regressions, with residuals that give the
+printed R.
 
-The paper prints `T = (1 - 1/m) b - v`, as far as the text can be read. That is no rule: `(1 + 1/m) b - v` is the one
-for fully synthetic data. Where b is small beside v, as it is here, both are negative, and there is no interval.
+As in the paper, samples have 315 households; we take 100 samples. Total incomes above 225,000 and expenditures above
+175,000 are replaced in five releases, in clusters of at least 10 records with 3 different values.
+
+- *Q*: the value in the population.
+- *sample*, *five releases*: averages over the samples.
+- *covered*: share of 95 % intervals that contain Q. They come from the sample, from the releases by `T = b/m + v`
+  (Reiter 2003), and from the formula in print.
+
+The paper appears to print `T = (1 - 1/m) b - v`, which is no known rule; `(1 + 1/m) b - v` is the one for fully
+synthetic data. Here b is small beside v, so both are negative and give no interval.
 """
 
 ERRORS = """\
-### Table 7: errors of who takes the mean of five releases for the value
+### Table 7: errors of the mean of five releases
 
-Smallest, first quartile and median over the replaced values, averaged over the samples, by the rule that stops the
-joining of clusters. By *counts* alone (the nearest of all pairs are joined until no cluster lacks anything) a
-household far from all others is joined last, so that mostly one cluster is left; by *small* a cluster that has enough
-is joined no further.
+Smallest, first quartile and median over the replaced values, averaged over the samples. The columns are the rules
+that stop the joining of clusters. *Counts* joins the nearest pairs until every cluster is complete; a household far
+from all others then joins last, and mostly one cluster is left. *Small* stops joining a cluster that is complete.
 """
 
 
@@ -209,7 +213,7 @@ def _combined(truth: Values, points: Values, variances: Values) -> tuple[Values,
 
 
 def _errors(original: Values, imputed: Values, replaced: NDArray[np.bool_]) -> tuple[list[float], list[float]]:
-    """Least, quartile and median of RMSE and RelRMSE (%) of who takes the mean of imputations for the true value."""
+    """Least, quartile and median of RMSE and RelRMSE (%) of the mean of imputations."""
     true, drawn = original[replaced], imputed[:, replaced]
     error = np.hypot(drawn.mean(axis=0) - true, drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn)))
     relative = 100.0 * error[true != 0] / np.abs(true[true != 0])

@@ -15,22 +15,28 @@ if TYPE_CHECKING:
 HEAD = """\
 ## Hybrid microdata using microaggregation (2010)
 
-Section 5.3 masks X given Y by R-microhybrid (mu-Approx and IPSO) and by the method of Muralidhar and Sarathy (MS),
-and compares moments of 100 samples of 10 % with those of the same records before. On Census X is (FICA, FEDTAX) and
-Y (INTVAL, POTHVAL), on EIA (INDREVENUE, INDSALES) and (TOTREVENUE, TOTSALES). Ours are `microhybrid` with
-`partition=mu_approx` and `muralidhar_sarathy`; every figure is the mean of ten masked files on the same 100 samples.
-A cell has ours, and what is printed in parentheses. A match is correct where the nearest original in X has its Y.
+Section 5.3 masks X given Y by R-microhybrid (mu-Approx and IPSO) and by the method of Muralidhar and Sarathy (MS). It
+compares moments of 100 samples of 10 % before and after masking.
 
-What the paper does not say, or prints otherwise:
+| file | X | Y |
+| --- | --- | --- |
+| Census | FICA, FEDTAX | INTVAL, POTHVAL |
+| EIA | INDREVENUE, INDSALES | TOTREVENUE, TOTSALES |
 
-- Groups are formed of X alone, standardised. Then plain microaggregation of Census has as many correct matches
-  as it has groups, which is what Table 4 prints (11.11 % are 120 groups), and EIA comes out as printed.
-- The last four rows are labelled in another order than the rows have: what is called the third moment of X2 is the
-  fourth of X1, and the other way round. Both methods on both files say so. The names here are the right ones.
-- With alpha 2, diag(0.8, 0.3), MS does not exist on EIA: Sigma_ee is not positive semidefinite. On Census the printed
-  column is not that of this alpha: a share of 0.3 has to move means of X2 by 2.65 times what 0.9 does, and 1.06 is
-  printed. It belongs to shares near 0.89.
-- Tables 2 and 3 print other per cents of matches than Table 1 for the same files, Table 3 prints k = 100 over the
+We use `microhybrid` with `partition=mu_approx`, and `muralidhar_sarathy`. Every figure is the mean of ten masked
+files on the same 100 samples. A cell shows our figure and, in parentheses, the printed one. A match is correct when
+the nearest original in X has the same Y.
+
+Where the paper is silent or contradicts itself:
+
+- Groups are formed on X alone, standardised. Only then does plain microaggregation of Census have as many correct
+  matches as groups, as in Table 4 (11.11 % are 120 groups), and EIA comes out as printed.
+- The labels of the last four rows are swapped in print: the "third moment of X2" is the fourth of X1, and the
+  reverse. Both methods on both files show it. The labels here are the right ones.
+- MS with alpha 2, diag(0.8, 0.3), does not exist on EIA, because Sigma_ee is not positive semidefinite. The printed
+  Census column does not belong to this alpha: a share of 0.3 moves means of X2 by 2.65 times what 0.9 does, and the
+  paper prints 1.06. Shares near 0.89 would give that.
+- Tables 2 and 3 print other percentages of matches than Table 1 for the same files. Table 3 prints k = 100 over the
   column that Table 5 has for k = 120, and Table 4 repeats a figure of another row for k = 24.
 """
 
@@ -105,15 +111,17 @@ def _by_k(one: Measured) -> str:
 
 
 WHY = """\
-Does the finding hold? On Census R-microhybrid is closer than MS, in all but two statistics, but by 1 to 5 times and
-not by 5 to 10: MS comes out as printed on both files and R-microhybrid as printed on EIA, but on Census its figures
-are 2 to 5 times those in print, and more for covariances near 0. The printed ones are out of reach of the groups that
-Table 4 itself counts: the variation of means follows from the variance within groups, and k-means with as many
-groups, of any sizes, stays twice above them. On EIA MS with alpha 1 is closer than R-microhybrid, as the paper says.
+R-microhybrid beats MS on Census in all but two statistics, but by 1 to 5 times, not by the 5 to 10 times of the
+paper. MS comes out as printed on both files, and R-microhybrid as printed on EIA. On Census the figures of
+R-microhybrid are 2 to 5 times the printed ones, and more for covariances near 0.
 
-Correct matches on Census are more than printed, and on both files more than those of plain groups, most of all for
-small k: with exact moments of two variables, draws in groups of ten stay near their originals. The paper's claim that
-hybrid data are linked less than plain groups of the same k holds at none of these k.
+The groups that Table 4 itself counts cannot reach the printed figures. The variation of means follows from the
+variance within groups, and k-means with as many groups, of any sizes, stays twice above them. On EIA, MS with alpha
+1 is closer than R-microhybrid, as the paper says.
+
+Census has more correct matches than printed, and both files have more than plain groups, most of all for small k.
+With exact moments of two variables, draws in groups of ten stay near their originals. The paper claims that hybrid
+data are linked less than plain groups of the same k; that holds at none of these k.
 """
 
 

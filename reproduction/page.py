@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reproduction.edit_constraints import SIZES, Breaks, Curve, Released
+from reproduction.edit_constraints import Breaks, Curve, Released
 from reproduction.marks import Mark, mdav_marks, printed_marks, study_marks
 from reproduction.mdav_table import Loss
 from reproduction.measured import DOCUMENTED, READINGS, Reading
@@ -13,50 +13,50 @@ from reproduction.measured import DOCUMENTED, READINGS, Reading
 HEAD = """\
 # The papers' figures beside ours
 
-Written by `make reproduce` from the public reference data in `../shared/data`; the same data give the same page.
-Each table has a reference, ours, and ours divided by it; below stands why they differ. The scripts are in
-`reproduction/`. A figure that is farther from its reference than "within" says makes the command fail.
+`make reproduce` writes these pages from the public reference data in `../shared/data`. Each table shows the
+reference, our figure, and the ratio of the two; the text below it explains the differences. The command fails when a
+figure is farther from its reference than the column "within" allows. The scripts are in `reproduction/`.
 """
 
 MDAV = """\
 ## MDAV
 
-Information loss, 100 SSE/SST, of `masktron.partitions.mdav` and arithmetic means with all variables in one block,
-against the reference figures for this algorithm on these two files. They agree in every digit of the reference.
+Information loss, 100 SSE/SST, of `masktron.partitions.mdav` with arithmetic means and all variables in one block.
+Our figures agree with the reference figures in every digit.
 """
 
 EDITS = """\
 ## Edit constraints and microaggregation (2009)
 
-The second paper of *edit-constraints-and-numerical-hybrid-2009*, section 5, masks the Census file in two ways,
-for k = 1 to 99.
+Section 5 of the second paper in *edit-constraints-and-numerical-hybrid-2009* masks the Census file in two ways, for
+k = 1 to 99.
 
-- S1, edit-aware: variables that share an edit are one block, (V9, V10, V14), (V5, V15, V16) and (V8, V12, V13);
-  V3 has an edit of its own; the rest in threes, (V1, V2, V4) and (V6, V7, V11). Geometric means for the product,
-  arithmetic means otherwise; the groups of (V8, V12, V13) share an alternative of the rule in which V8 governs
-  the two others.
-- S2, edit-blind: V1 to V13 in threes in the order of the file, arithmetic means.
+- S1 respects the edits. Variables that share an edit form a block: (V9, V10, V14), (V5, V15, V16) and (V8, V12, V13).
+  V3 has an edit of its own; the rest are (V1, V2, V4) and (V6, V7, V11). The product takes geometric means, all else
+  arithmetic means. Groups of (V8, V12, V13) share an alternative of the rule in which V8 governs the two others.
+- S2 ignores the edits: V1 to V13 in threes, in the order of the file, with arithmetic means.
 
-Both are measured on V1 to V13. SCORE = (PIL + DR) / 2 and DR = (DBRL + ID) / 2; less is better, and data that
-were not masked have 50. `mask` refuses k = 1, which is no masking at all; it is here because the paper has it.
+Both are measured on V1 to V13. SCORE = (PIL + DR) / 2 and DR = (DBRL + ID) / 2. Lower is better; unmasked data score
+50. The paper includes k = 1, which masks nothing and which `mask` refuses.
 
-The paper prints two figures, the least SCORE of each scenario. It does not say which variables the intruder of
-DBRL knows and how intervals are measured. Documented reading: an intruder who knows the first 1, ..., 6
-variables, averaged, and intervals of p % of a standard deviation (SDID). An earlier study chose it among 990 for
-being natural and near to the two figures, so that what follows shows that the reading fits, and not that it is
-what the authors computed.
+The paper prints only the lowest SCORE of each scenario. It does not say which variables the intruder of DBRL knows,
+or how intervals are measured. We use the *documented reading*: DBRL averaged over intruders who know the first 1,
+..., 6 variables, and intervals of p % of a standard deviation (SDID). An earlier study chose it among 990 readings
+because it is natural and close to both figures. So the table shows that the reading fits, not that the authors used
+it.
 """
 
 WHY = """\
-Why they differ: the paper does not say which density estimate PIL uses (the usual bandwidths move SCORE by up to
-0.25), nor what becomes of the four records with V8 < 1115 when k is larger than four (0.5 in S1; see the last but
-one table). Both curves are flat, so that such differences move their minimum. What the paper concludes is
-reproduced: SCORE changes little for k = 4 to 10, S1 is some points above S2, and both stay below 50.
+The paper does not say which density estimate PIL uses; the usual bandwidths move SCORE by up to 0.25. It also does
+not say what happens to the four records with V8 < 1115 when k is above four, which moves S1 by 0.5. Both curves are
+flat, so small differences move their minimum.
+
+The conclusions are reproduced: SCORE changes little for k = 4 to 10, S1 is some points above S2, and both stay below
+50.
 """
 
 SCATTER = """\
-The scatter plots of the paper (its Figures 6 and 7), in the documented reading: the greater the loss, the less
-the risk, in almost the same proportion.
+Figures 6 and 7 of the paper, in the documented reading. Risk falls in almost the same proportion as loss rises.
 
 ![PIL against DR, scenario S1](figures/edit-constraints-2009-s1.svg)
 
@@ -66,9 +66,9 @@ the risk, in almost the same proportion.
 OTHER = """\
 ### Other readings
 
-The references are those of the earlier study. The risk that a user should look at is that of an intruder who
-knows all 13 variables: masking block by block leaves nearly every record linkable for the usual k. S2 agrees to
-the digit, so what is left in S1 lies in its blocks, most likely in the groups of the four records with V8 < 1115.
+The references come from the earlier study. Users should look at the intruder who knows all 13 variables: masking
+block by block leaves nearly every record linkable at the usual k. S2 agrees to the digit, so the difference in S1
+comes from its blocks, most likely from the groups of the four records with V8 < 1115.
 """
 
 LEAST = """\
@@ -78,18 +78,22 @@ The least SCORE over k = 2 to 99, by reading:
 RELEASE = """\
 ### What keeping the edits costs, and what is released
 
-S1 has aggregates in doubles. *By antecedent* is the same with the four records of V8 < 1115 in a group of their
-own, and where k is larger, of the records nearest to them. `masktron mask` writes aggregates on the grid of the
-data, takes the aggregator of the product by measured loss, and lets engines judge the written file: *violations*
-is what they find. The last columns count the records of all 1,080 that break an edit by more than rounding when
-all 16 variables are masked edit-blind.
+- *SCORE of S1*: aggregates in doubles.
+- *by antecedent*: the four records of V8 < 1115 form a group, joined by the nearest records where k is larger.
+- *of `mask`*: `masktron mask` rounds aggregates to the grid of the data and picks the aggregator of the product by
+  measured loss.
+- *violations*: broken rules that the engines find in the file that `mask` wrote.
+- *blind*: of 1,080 records, those that break an edit by more than rounding when all 16 variables are masked without
+  regard to edits.
 """
 
 ALL = """\
-### All k
+### By k
 
 In the documented reading.
 """
+SHOWN = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 99)
+"""Sizes in the table by k; the curves have all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +194,7 @@ def _release(results: Results, one: Released, breaks: Breaks) -> tuple[str, ...]
 
 def _all(curves: Sequence[Curve]) -> str:
     names = [f"{curve.scenario.name} {what}" for curve in curves for what in ("PIL", "DBRL", "SDID", "DR", "SCORE")]
-    rows = ((f"{k}", *(_two(cell) for curve in curves for cell in _cells(curve, k))) for k in SIZES)
+    rows = ((f"{k}", *(_two(cell) for curve in curves for cell in _cells(curve, k))) for k in SHOWN)
     return _table(("k", *names), rows, texts=0)
 
 
