@@ -38,25 +38,22 @@ import masktron.commands.running
 masktron.commands.running.show = masktron.commands.running.show_in_short = wait
 """
 CREW = """
-import types, slow
+import slow
 import masktron.commands.running
-from masktron.judge.worker_pool import WorkerPool
+from masktron.executor.local_processes import LocalProcesses
 def busy(*_, **__):
-    with WorkerPool(1, slow.opening) as pool:
-        print(pool._workers[0].process.pid)
-        for _ in pool.answers([types.SimpleNamespace(lane=0)] * 2):
+    with LocalProcesses(1, 100) as pool:
+        for member in pool.map(slow.work, [0, 1], stage="slow"):
+            print(member)
             wait()
 masktron.commands.running.check_outputs = busy
 """
 SLOW = """
-import time
-done = []
-def opening():
-    return work
+import os, time
 def work(task):
-    if done:
+    if task:
         time.sleep(60)
-    done.append(task)
+    return os.getpid()
 """
 DEAF = """
 import os

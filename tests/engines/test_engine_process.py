@@ -24,12 +24,12 @@ from masktron.child_process import TooLongError
 from masktron.engines import saxon
 from masktron.engines.engine_process import EngineProcess
 from masktron.errors import Exit, ResourceError
+from masktron.executor.local_processes import LocalProcesses
 from masktron.judge import programs
 from masktron.judge.programs import compile_program
-from masktron.judge.worker_pool import WorkerPool
 from masktron.processes import rules_within
 from other_processes import ends, lives
-from pool_tasks import Lane, sleeper
+from pool_tasks import Order, work
 from refusals import code_of, refused
 
 pytestmark = [
@@ -240,13 +240,13 @@ def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatc
     programs._APART.engine.close()
 
 
-def test_a_member_of_a_pool_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masktron.judge.worker_pool._STARTING", 0.0)
-    with rules_within(0.3), WorkerPool(1, sleeper) as pool:
-        member = pool._workers[0].process.pid
+def test_a_member_of_a_pool_that_hangs_is_ended() -> None:
+    with LocalProcesses(1, 0.5) as pool:
+        found = pool.map(work, [(Order("pid"),), (Order("sleep"),)], stage="hangs")
+        (member,) = next(found)
         with pytest.raises(TooLongError, match="too long"):
-            list(pool.answers([Lane()]))
-    assert ends(member)
+            next(found)
+        assert ends(member)
 
 
 LIMITED = """

@@ -248,10 +248,11 @@ def test_an_abandoned_map_holds_nobody_up(tmp_path: Path) -> None:
     assert ended([worker])
 
 
-def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", ["1", "1, 60"])
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path, options: str) -> None:
     code = (
         "import executor_tasks as tasks; from masktron.executor.local_processes import LocalProcesses\n"
-        f"with LocalProcesses(1) as one: list(one.map(tasks.endless, [{str(tmp_path / 'one')!r}], stage='x'))"
+        f"with LocalProcesses({options}) as one: list(one.map(tasks.endless, [{str(tmp_path / 'one')!r}], stage='x'))"
     )
     search = os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "tests" / "support")])
     run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": search})

@@ -2,10 +2,6 @@
 
 A thread leads each process: it starts it, hands it slices, and starts another one where it was lost. A process ends
 with its thread, and so with this process, however that ends.
-
-`masktron.judge.worker_pool` is another pool on the same processes, for another promise: answers of tasks come as they
-are done, tasks of a lane are dropped together, and a worker that is lost ends the whole, since the caller has another
-way. Here results have the order of the slices, and a lost worker is replaced.
 """
 
 from __future__ import annotations
@@ -32,14 +28,18 @@ class LocalProcesses:
     Parameters
     ----------
     workers : int
+    limit : float, optional
+        Seconds that a slice may take. The processes then are engines themselves, which nobody in them ends. A map
+        ends with `ChildLostError` where one takes longer, is lost or cannot be started: the caller has another way.
     """
 
     name = "local"
     elsewhere = False
     notes: tuple[str, ...] = ()
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, limit: float | None = None) -> None:
         self.workers = workers
+        self._limit = limit
         self._changed = threading.Condition()
         self._ready: deque[_Task] = deque()
         self._processes: set[ChildProcess] = set()
@@ -114,12 +114,13 @@ class LocalProcesses:
                     worker = worker or self._worker()
                 except ChildLostError as lost:
                     reason = f"a worker cannot be started: {lost}"
-                    self._fail(task.run, ResourceError.of("worker-lost", reason=reason))
+                    told = ResourceError.of("worker-lost", reason=reason)
+                    self._fail(task.run, told if self._limit is None else lost)
                     continue
                 try:
-                    said = worker.answer(task)
+                    said = worker.answer(task, self._limit)
                 except ChildLostError as lost:
-                    self._lost(task, worker, lost.how)
+                    self._lost(task, worker, lost)
                     worker = None
                 except Exception as error:  # noqa: BLE001 -- raised again where results are asked for
                     self._fail(task.run, error)
@@ -151,7 +152,7 @@ class LocalProcesses:
         """
         how = ""
         for _ in range(_TRIES):
-            worker = _Worker(ChildProcess(opened_worker, member=False, environment=ALONE))
+            worker = _Worker(ChildProcess(opened_worker, member=self._limit is not None, environment=ALONE))
             with self._changed:
                 self._processes.add(worker.child)
                 if self._closing:  # nobody ends it any more
@@ -165,12 +166,13 @@ class LocalProcesses:
                 return worker
         raise ChildLostError(f"it ends at once{how}")
 
-    def _lost(self, task: _Task, worker: _Worker, how: str) -> None:
+    def _lost(self, task: _Task, worker: _Worker, lost: ChildLostError) -> None:
         """Give a slice to another process, or up."""
         self._end(worker)
         task.ended += 1
-        if task.ended > 1:
-            self._fail(task.run, ended_twice(task.run.stage, task.number, how))
+        if self._limit is not None or task.ended > 1:
+            given_up = ended_twice(task.run.stage, task.number, lost.how)
+            self._fail(task.run, given_up if self._limit is None else lost)
             return
         with self._changed:
             if not task.run.over:
@@ -235,16 +237,16 @@ class _Worker:
         self.child = child
         self._knows: _Run | None = None
 
-    def answer(self, task: _Task) -> bytes:
+    def answer(self, task: _Task, limit: float | None) -> bytes:
         """Have a slice done.
 
         Raises
         ------
         ChildLostError
-            The process has ended.
+            The process has ended, or was ended after so many seconds.
         """
         known, self._knows = self._knows is task.run, task.run
-        said: bytes = self.child.ask((None if known else task.run.function, task.run.seconds, task.piece))
+        said: bytes = self.child.ask((None if known else task.run.function, task.run.seconds, task.piece), limit)
         return said
 
 

@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from masktron.judge.artefacts import Artefacts as Artefacts
+    from masktron.judge.background import Background as Background
     from masktron.judge.columns.program import compile_program as compile_program
     from masktron.judge.domains import domain_values as domain_values
     from masktron.judge.exact import RecordJudge as RecordJudge
@@ -86,10 +87,10 @@ if TYPE_CHECKING:
     from masktron.judge.walk import Assigned as Assigned
     from masktron.judge.walk import CompiledColumns as CompiledColumns
     from masktron.judge.walk import Tier as Tier
-    from masktron.judge.worker_pool import Background as Background
 
 _MODULES = {
     "artefacts": "Artefacts",
+    "background": "Background",
     "columns.program": "compile_program",
     "domains": "domain_values",
     "exact": "RecordJudge",
@@ -105,7 +106,6 @@ _MODULES = {
     "stylesheet": "DIALECTS",
     "tiered": "tiers_inside tiers_of verdicts",
     "walk": "ENGINE_MEMORY PRACTICAL_MEMORY Assigned CompiledColumns Tier",
-    "worker_pool": "Background",
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

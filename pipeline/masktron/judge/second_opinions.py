@@ -23,20 +23,20 @@ from masktron.child_process import ChildLostError, RefusedError
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
 from masktron.executor.contract import Executor
+from masktron.executor.local_processes import LocalProcesses
+from masktron.executor.which import Serial
 from masktron.judge import exact
+from masktron.judge.background import Background
 from masktron.judge.findings import Evaluation
 from masktron.judge.programs import EngineError
 from masktron.judge.recount.recount import Asked, EngineRecount, Recount, asked_of
 from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of
-from masktron.judge.slice_tasks import Opening, Slice
+from masktron.judge.slice_tasks import Opening, Slice, Task, Worker, answers
 from masktron.judge.stylesheet import EngineName
-from masktron.judge.worker_pool import Background, Task, WorkerPool
-from masktron.judge.workplaces import Here, TaskBatch, TasksByExecutor
 from masktron.kernels.cores import usable_cores
-from masktron.processes import interpreter
+from masktron.processes import interpreter, rule_seconds
 from masktron.rulebook.locality import locality_within
-from masktron.scratch import name_to_be
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, names_around
 from masktron.sources.xml.wellformed import stamp_of_file
 
@@ -46,6 +46,10 @@ SLICE = 1 << 18
 """Bytes of a slice: what an engine makes of them stays in the caches of the processor."""
 ORIGINAL_SLICE = 1 << 24
 """If rules ask for the original, libxml2 reads it again for each slice, and Saxon looks through it again."""
+TOGETHER = 16
+"""Slices that a worker of an executor gets at a time."""
+STARTING = 5.0
+"""Seconds for what a process loads and compiles."""
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""
 BY_EXECUTOR = 1 << 23
@@ -203,7 +207,7 @@ class _Asking:
             self.request.documents(),
             asked if isinstance(asked, Asked) else None,
         )
-        for place in (self._processes, self._here) if large and interpreter() is not None else (self._here,):
+        for place in (self._processes, Serial) if large and interpreter() is not None else (Serial,):
             try:
                 found = self._done(opening, place)
             except ChildLostError:
@@ -219,15 +223,12 @@ class _Asking:
         aside, engines = self.question.aside, self.question.engines
         return (EngineRecount(None, dict.fromkeys(aside, why)),) * len(engines) if aside else ()
 
-    def _processes(self, opening: Opening, tasks: int) -> WorkerPool:
-        return WorkerPool(min(self.cutting.processes or min(usable_cores(), MOST_PROCESSES), tasks), opening)
-
-    def _here(self, opening: Opening, tasks: int) -> Here:
-        del tasks
-        return Here(opening)
+    def _processes(self) -> Executor:
+        count = self.cutting.processes or min(usable_cores(), MOST_PROCESSES)
+        return LocalProcesses(count, rule_seconds() + STARTING)
 
     def _done(
-        self, opening: Opening, place: Callable[[Opening, int], WorkerPool | Here]
+        self, opening: Opening, place: Callable[[], Executor]
     ) -> tuple[dict[int, Evaluation], tuple[EngineRecount, ...]]:
         """Have all tasks done.
 
@@ -241,24 +242,28 @@ class _Asking:
         size = self.cutting.size if opening.documents is None else max(self.cutting.size, ORIGINAL_SLICE)
         tasks: list[Task] = list(_slicing(runs, list(cuts(opening.frame, size))))
         if opening.documents is not None:  # which each process would hold
-            gathered.take_all(Here(opening).answers(tasks))
+            gathered.take_all(answers(Serial(), Worker(opening), tasks))
             tasks = []
         elif request.executor is not None and request.path.stat().st_size > self.cutting.by_executor:
-            gathered.take_all(_through(request.executor, replace(opening, asked=None), tasks))
+            frame = replace(opening.frame, path=request.path.absolute())
+            with request.executor as entered:
+                own = Worker(replace(opening, asked=None, frame=frame))
+                gathered.take_all(answers(entered, own, tasks, TOGETHER))
             tasks = []
         recount: Recount | None = None
         if opening.asked is not None:
             # values of records travel with these tasks: they stay on this machine
             recount = self._recount(opening.asked)
             tasks += recount.reading()
-        with place(replace(opening, documents=None), len(tasks)) as doing:
-            for task, answer in doing.answers(tasks):
+        worker = Worker(replace(opening, documents=None))
+        with place() as doing:
+            for task, answer in answers(doing, worker, tasks):
                 if recount is not None and recount.has(task.lane):
                     recount.take(task, answer)
                 else:
                     gathered.take(task, answer)
             if recount is not None:
-                for task, answer in doing.answers(recount.judging()):
+                for task, answer in answers(doing, worker, recount.judging()):
                     recount.take(task, answer)
         for lane, run in runs:
             if run.whole:
@@ -322,15 +327,6 @@ def _slicing(runs: Sequence[tuple[int, Run]], pieces: Sequence[tuple[int, int]])
     for lane, run in runs:
         if not run.whole:
             yield from (Slice(lane, run, number, *piece) for number, piece in enumerate(pieces))
-
-
-def _through(executor: Executor, opening: Opening, tasks: Sequence[Task]) -> Iterator[tuple[Any, Any]]:
-    """Have an executor do tasks."""
-    path = opening.frame.path.absolute()
-    batch = TaskBatch(replace(opening, frame=replace(opening.frame, path=path)), path)
-    with executor as entered:
-        through = TasksByExecutor(entered, batch, f"asking engines about {name_to_be(path)}")
-        yield from through.answers(tasks)
 
 
 class _Gathered:

@@ -7,10 +7,15 @@ end tag of a record is looked for by us, and what a slice has to be is tested by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import batched, groupby
+from typing import Any
 
 from masktron.child_process import RefusedError
+from masktron.errors import DocumentError, ResourceError
+from masktron.executor.contract import Executor
 from masktron.judge.across.selection import NotAcross, RecordSource
 from masktron.judge.findings import Evaluation
 from masktron.judge.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
@@ -23,6 +28,7 @@ from masktron.judge.request import counts_of
 from masktron.judge.runner import Run, time_for
 from masktron.judge.stylesheet import CheckSelection, EngineName, stylesheet
 from masktron.rulebook.schema import Rulebook
+from masktron.scratch import name_to_be
 from masktron.sources.record_layout import Layout
 from masktron.sources.xml.parser import parse_tree
 from masktron.sources.xml.slices import Frame, NotSlicedError, framed_test
@@ -42,6 +48,10 @@ class Slice:
     end: int
 
 
+type Task = Slice | RecountTask
+"""Of a lane, an engine in one way of asking: where one of its tasks is refused, the others are pointless."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """What a process has to know."""
@@ -51,10 +61,6 @@ class Opening:
     layout: Layout
     documents: Documents | None = None
     asked: Asked | None = None
-
-    def __call__(self) -> Callable[[Slice | RecountTask], Evaluation | FieldValues | Tried]:
-        """Return what does the tasks, in the process that does them."""
-        return _Worker(self)
 
     def whole(self, run: Run) -> Evaluation:
         """Count a run that needs the whole document, in this process.
@@ -96,21 +102,81 @@ class Opening:
         return judge
 
 
+def answers(
+    executor: Executor, worker: Worker, tasks: Iterable[Task], together: int = 1
+) -> Iterator[tuple[Any, Any]]:
+    """Have an executor do tasks, and yield each with its answer; that of one that is refused is its error.
+
+    What follows a refused task in its lane is dropped. What is found does not depend on who did what.
+
+    Parameters
+    ----------
+    executor : Executor
+        Entered.
+    worker : Worker
+    tasks : iterable of Task
+        They are taken as they are needed.
+    together : int
+        Tasks of a lane that a process gets at a time.
+
+    Raises
+    ------
+    MasktronError, Exception
+        As `masktron.executor.contract.Executor.map`.
+    """
+    refused = set[int]()
+    given: deque[tuple[Task, ...]] = deque()
+
+    def batches() -> Iterator[tuple[Task, ...]]:
+        for lane, own in groupby(tasks, key=lambda task: task.lane):
+            for batch in batched(own, together):
+                if lane not in refused:
+                    given.append(batch)
+                    yield batch
+
+    stage = f"asking engines about {name_to_be(worker.known.frame.path)}"
+    for done in executor.map(worker, batches(), stage=stage):
+        for task, answer in zip(given.popleft(), done, strict=False):
+            if isinstance(answer, RefusedError):
+                refused.add(task.lane)
+            yield task, answer
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Worker:
+class Worker:
+    """Does tasks, with what it has compiled for those before."""
+
     known: Opening
     judges: dict[Run, SliceJudge] = field(default_factory=dict)
     readers: dict[tuple[EngineName, RecordSource], Reader] = field(default_factory=dict)
     programs: dict[tuple[int, bool], Program] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | RecountTask) -> Evaluation | FieldValues | Tried:
-        """Do a task.
+    def __call__(self, tasks: Iterable[Task]) -> tuple[Any, ...]:
+        """Do tasks of a lane until one is refused; its answer is the error.
 
         Raises
         ------
-        RefusedError
-            The records are not as they should be, or an engine stopped.
+        DocumentError
+            The file cannot be read here.
+        ResourceError
+            The process of an engine ends again and again, or cannot be started.
         """
+        found: list[Any] = []
+        try:
+            for task in tasks:
+                try:
+                    found.append(self._answer(task))
+                except ResourceError:
+                    found.append(self._answer(task))  # by a new process of the engine
+        except RefusedError as refusal:
+            found.append(refusal)
+        except OSError as problem:
+            path, reason = self.known.frame.path, problem.strerror or str(problem)
+            where, said = path.with_name(name_to_be(path)), f"cannot read the file: {reason}"
+            raise DocumentError.of("worker-unfit", where, reason=said) from None
+        return tuple(found)
+
+    def _answer(self, task: Task) -> Evaluation | FieldValues | Tried:
         try:
             match task:
                 case Slice():
