@@ -25,7 +25,7 @@ from masktron.engines import saxon
 from masktron.engines.engine_process import EngineProcess
 from masktron.errors import Exit, ResourceError
 from masktron.executor.local_processes import LocalProcesses
-from masktron.judge import programs
+from masktron.judge import programs, runner
 from masktron.judge.programs import compile_program
 from masktron.processes import rules_within
 from other_processes import ends, lives
@@ -219,7 +219,7 @@ def test_many_records_that_take_long_together_are_no_error(tmp_path: Path, monke
 
 
 def test_libxml2_is_ended_on_a_whole_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "APART", 0)
+    monkeypatch.setattr(runner, "APART", 0)
     data = write_data(tmp_path / "d.xml", [{"A": f"a{i}", "B": i % 5} for i in range(1500)])
     rules = write_rules(tmp_path / "r.sch", "B >= 0", QUADRATIC)
     with refused(ResourceError, "rule-too-slow", on="on the whole document", where=f"{rules}:1, rule R2"):
@@ -228,15 +228,14 @@ def test_libxml2_is_ended_on_a_whole_document(tmp_path: Path, monkeypatch: pytes
     programs._APART.engine.close()
 
 
-def test_libxml2_says_the_same_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libxml2_says_the_same_in_another_process() -> None:
     stylesheet = (
         '<x:stylesheet version="1.0" xmlns:x="http://www.w3.org/1999/XSL/Transform"><x:output method="text"/>'
         '<x:template match="/"><x:value-of select="concat(count(//B), string(//C))"/></x:template></x:stylesheet>'
     )
     root = etree.fromstring("<A><B/>\r\n<B x='&#10;'/><C>é&#13;&lt;</C></A>")
     here = compile_program(stylesheet, "libxml2").run(root)
-    monkeypatch.setattr(programs, "APART", 0)
-    assert compile_program(stylesheet, "libxml2", whole=True).run(root) == here == "2é\r<"
+    assert compile_program(stylesheet, "libxml2", apart=0).run(root) == here == "2é\r<"
     programs._APART.engine.close()
 
 

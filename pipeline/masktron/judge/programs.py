@@ -35,10 +35,6 @@ _lxml: Any = etree
 """lxml without its type stubs, which do not know the XSLT classes."""
 
 
-class TransformError(Exception):
-    """libxslt stopped; the text is its message."""
-
-
 class _Resolver(_lxml.Resolver):  # type: ignore[misc]
     """Answers for the documents of the rules and for nothing else."""
 
@@ -54,83 +50,13 @@ class _Resolver(_lxml.Resolver):  # type: ignore[misc]
         return self.resolve_string(document(), context)
 
 
-class Transform:
-    """A compiled stylesheet.
-
-    Parameters
-    ----------
-    text : str
-        XSLT 1.0.
-    documents : mapping of str to callable
-        What returns the text of each document, by the name that the stylesheet has for it.
-    numbers : bool
-        Whether it calls the conversions of XPath 1.0 that stand here.
-
-    Raises
-    ------
-    TransformError
-    """
-
-    def __init__(self, text: str, documents: Mapping[str, Callable[[], str]], *, numbers: bool = False) -> None:
-        parser = etree.XMLParser(no_network=True, resolve_entities=False)
-        parser.resolvers.add(_Resolver(documents))
-        # even what the resolver answers needs the right to read files
-        access = _lxml.XSLTAccessControl(
-            read_file=bool(documents),
-            write_file=False,
-            create_dir=False,
-            read_network=False,
-            write_network=False,
-        )
-        try:
-            tree = etree.fromstring(text, parser, base_url=_BASE_URL)
-            functions = dict(FUNCTIONS) if numbers else None
-            self._transform = _lxml.XSLT(tree, extensions=functions, access_control=access)
-        except etree.XSLTParseError as error:
-            raise TransformError(_messages(error)) from None
-
-    def __call__(self, root: etree._Element) -> str:
-        """Transform the document of a root element.
-
-        Raises
-        ------
-        TransformError
-        """
-        try:
-            result = self._transform(root)
-        except etree.XSLTApplyError as error:
-            raise TransformError(_messages(error)) from None
-        if len(self._transform.error_log):
-            raise TransformError(str(self._transform.error_log[0].message))
-        return str(result)
-
-
 def _messages(error: etree.LxmlError) -> str:
     return str(error).strip() or "libxslt stopped without a message"
 
 
-def opened_libxml2() -> Callable[[tuple[str, tuple[Any, ...]]], str]:
-    """Open libxml2 in a process that serves it: it has one question, to transform a document."""
-    transforms: dict[tuple[str, bool, tuple[tuple[str, str], ...]], Transform] = {}
-
-    def run(text: str, numbers: bool, documents: Mapping[str, str], document: str) -> str:
-        key = (text, numbers, tuple(documents.items()))  # a stylesheet is compiled once
-        try:
-            if key not in transforms:
-                given = {name: partial(str, content) for name, content in documents.items()}
-                transforms[key] = Transform(text, given, numbers=numbers)
-            # the document was parsed before, by a parser with limits
-            parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
-            return transforms[key](etree.fromstring(document, parser))
-        except TransformError as error:
-            raise RefusedError(str(error)) from None
-
-    silence_streams()  # what it prints quotes values of records
-    return lambda asked: run(*asked[1])
-
-
 APART = 200_000
-"""Characters of a document from which on libxml2 has a process for it: to start one takes a tenth of a second."""
+"""Characters of a whole document from which on libxml2 has a process for it, as it can take the square of its size:
+to start one takes a tenth of a second."""
 
 
 class EngineError(Exception):
@@ -318,8 +244,7 @@ def compile_program(
     documents: Documents | None = None,
     *,
     careful: bool = False,
-    whole: bool = False,
-    walks: bool = False,
+    apart: int | None = None,
 ) -> Program:
     """Compile a stylesheet of ours.
 
@@ -330,31 +255,57 @@ def compile_program(
     documents : Documents, optional
     careful : bool
         Whether Saxon optimises nothing, so that some of its internal errors do not arise.
-    whole : bool
-        Whether it is for whole documents, which can take libxml2 the square of their size.
-    walks : bool
-        Whether it may take that, or more, so that small documents can take long, too.
+    apart : int, optional
+        Characters of a document from which on libxml2 has a process of its own for it, since it may take long.
 
     Raises
     ------
     EngineError
         The engine does not take an expression in it.
     """
+    named = {} if documents is None else documents.texts()
     if engine == "saxon":
-        return _Saxon(text, documents, careful=careful)
-    numbers = engine == "recommended"
-    if whole:
-        return _Libxml2Apart(text, documents, numbers=numbers, least=0 if walks else APART)
-    return _Libxml2(text, documents, numbers=numbers)
+        return _Saxon(text, named, careful=careful)
+    return _Libxml2(text, named, numbers=engine == "recommended", apart=apart)
 
 
 class _Libxml2:
-    def __init__(self, text: str, documents: Documents | None, *, numbers: bool) -> None:
-        self._documents = {} if documents is None else documents.texts()
+    """libxml2, for documents of some size in another process, which is ended where it takes long.
+
+    Parameters
+    ----------
+    text : str
+        XSLT 1.0.
+    documents : mapping of str to callable
+        What returns the text of each document, by the name that the stylesheet has for it.
+    numbers : bool
+        Whether it calls the conversions of XPath 1.0 that stand here.
+    apart : int, optional
+        Characters of a document from which on it goes to the other process.
+    """
+
+    def __init__(
+        self, text: str, documents: Mapping[str, Callable[[], str]], *, numbers: bool, apart: int | None = None
+    ) -> None:
+        self._given = (text, numbers)
+        self._documents = documents
+        self._apart = apart
+        parser = etree.XMLParser(no_network=True, resolve_entities=False)
+        parser.resolvers.add(_Resolver(documents))
+        # even what the resolver answers needs the right to read files
+        access = _lxml.XSLTAccessControl(
+            read_file=bool(documents),
+            write_file=False,
+            create_dir=False,
+            read_network=False,
+            write_network=False,
+        )
         try:
-            self._transform = Transform(text, self._documents, numbers=numbers)
-        except TransformError as error:
-            raise EngineError(str(error)) from None
+            tree = etree.fromstring(text, parser, base_url=_BASE_URL)
+            functions = dict(FUNCTIONS) if numbers else None
+            self._transform = _lxml.XSLT(tree, extensions=functions, access_control=access)
+        except etree.XSLTParseError as error:
+            raise EngineError(_messages(error)) from None
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         return self.run(self.parse(document, encoding, guard))
@@ -372,24 +323,19 @@ class _Libxml2:
         return self.run(document)
 
     def run(self, root: etree._Element) -> str:
+        if self._apart is not None and not is_member() and interpreter() is not None:
+            document = etree.tostring(root, encoding="unicode")
+            if len(document) >= self._apart:
+                return self._run_apart(document)
         try:
-            return self._transform(root)
-        except TransformError as error:
-            raise EngineError(str(error)) from None
+            result = self._transform(root)
+        except etree.XSLTApplyError as error:
+            raise EngineError(_messages(error)) from None
+        if len(self._transform.error_log):
+            raise EngineError(str(self._transform.error_log[0].message))
+        return str(result)
 
-
-class _Libxml2Apart(_Libxml2):
-    """libxml2 for whole documents: those of some size go to another process, which is ended where it takes long."""
-
-    def __init__(self, text: str, documents: Documents | None, *, numbers: bool, least: int) -> None:
-        super().__init__(text, documents, numbers=numbers)
-        self._given = (text, numbers)
-        self._least = least
-
-    def run(self, root: etree._Element) -> str:
-        document = etree.tostring(root, encoding="unicode")
-        if len(document) < self._least or is_member() or interpreter() is None:
-            return super().run(root)
+    def _run_apart(self, document: str) -> str:
         documents = {name: text() for name, text in self._documents.items()}
         try:
             return str(_APART.engine.within(rule_seconds(), "run", *self._given, documents, document))
@@ -397,6 +343,26 @@ class _Libxml2Apart(_Libxml2):
             raise EngineError(str(error)) from None
         except TooLongError:
             raise EngineTimeError from None
+
+
+def opened_libxml2() -> Callable[[tuple[str, tuple[Any, ...]]], str]:
+    """Open libxml2 in a process that serves it: it has one question, to transform a document."""
+    programs: dict[tuple[str, bool, tuple[tuple[str, str], ...]], _Libxml2] = {}
+
+    def run(text: str, numbers: bool, documents: Mapping[str, str], document: str) -> str:
+        key = (text, numbers, tuple(documents.items()))  # a stylesheet is compiled once
+        try:
+            if key not in programs:
+                given = {name: partial(str, content) for name, content in documents.items()}
+                programs[key] = _Libxml2(text, given, numbers=numbers)
+            # the document was parsed before, by a parser with limits
+            parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
+            return programs[key].run(etree.fromstring(document, parser))
+        except EngineError as error:
+            raise RefusedError(str(error)) from None
+
+    silence_streams()  # what it prints quotes values of records
+    return lambda asked: run(*asked[1])
 
 
 class _Apart(threading.local):
@@ -410,9 +376,8 @@ _APART = _Apart()
 
 
 class _Saxon:
-    def __init__(self, text: str, documents: Documents | None, *, careful: bool) -> None:
-        named = {} if documents is None else documents.texts()
-        asked = {name: document() for name, document in named.items() if f"${name}" in text}
+    def __init__(self, text: str, documents: Mapping[str, Callable[[], str]], *, careful: bool) -> None:
+        asked = {name: document() for name, document in documents.items() if f"${name}" in text}
         try:
             self._stylesheet = saxon.Stylesheet(text, careful=careful, documents=asked)
         except saxon.SaxonError as error:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.counts import counted
 from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
 from masktron.judge.programs import (
+    APART,
     Documents,
     EngineError,
     EngineTimeError,
@@ -327,7 +328,8 @@ class Runner:
         self.rulebook = rulebook
         self.layout = layout
         self.documents = documents
-        self._walks = run.whole and _walks(rulebook, run.checks)
+        # what looks through the document everywhere can take long on a small one, too
+        self._apart = (0 if _walks(rulebook, run.checks) else APART) if run.whole else None
         self._verdicts = self._compiled(run.checks, report=False)
         self._correction: Correction | None = None
         if run.engine == "recommended":
@@ -346,7 +348,7 @@ class Runner:
         selection = CheckSelection(checks, whole=self.run.whole, report=report)
         engine: EngineName = "saxon" if self.run.engine == "saxon" else "recommended" if converts else "libxml2"
         text = stylesheet(self.rulebook, self.layout, engine, selection)
-        return compile_program(text, engine, self.documents, careful=careful, whole=self.run.whole, walks=self._walks)
+        return compile_program(text, engine, self.documents, careful=careful, apart=self._apart)
 
     def _corrected(self, checks: frozenset[int], report: bool) -> Program:
         return self._program(checks, report=report, converts=True)

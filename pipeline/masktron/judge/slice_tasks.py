@@ -18,7 +18,7 @@ from masktron.errors import DocumentError, ResourceError
 from masktron.executor.contract import Executor
 from masktron.judge.across.selection import NotAcross, RecordSource
 from masktron.judge.findings import Evaluation
-from masktron.judge.programs import Documents, EngineError, Guard, NotFramedError, Program, compile_program
+from masktron.judge.programs import APART, Documents, EngineError, Guard, NotFramedError, Program, compile_program
 from masktron.judge.recount.aggregates import carrying, carrying_guard
 from masktron.judge.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.judge.recount.recount import Asked, JudgeTask, ReadTask, RecountTask, TryTask
@@ -78,7 +78,7 @@ class Opening:
         """Compile a run, for one thread."""
         selection = CheckSelection(run.checks, whole=run.whole)
         text = stylesheet(self.rulebook, self.layout, run.engine, selection)
-        return compile_program(text, run.engine, self.documents, whole=run.whole)
+        return compile_program(text, run.engine, self.documents, apart=APART if run.whole else None)
 
     def judge(self, run: Run) -> SliceJudge:
         """Compile a run for slices of the file, for one thread.

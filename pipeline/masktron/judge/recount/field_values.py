@@ -19,7 +19,7 @@ from masktron.judge.findings import Verdict
 from masktron.judge.programs import Guard, Program, compile_program
 from masktron.judge.report_reader import Events
 from masktron.judge.rewriting import reads_documents
-from masktron.judge.stylesheet import CheckSelection, EngineName, stylesheet
+from masktron.judge.stylesheet import DIALECTS, CheckSelection, EngineName, stylesheet
 from masktron.rulebook.expressions.words import XSL
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
@@ -238,7 +238,7 @@ def _stylesheet(names: PrefixedNames, wanted: Sequence[Wanted], engine: EngineNa
         for parts in (words, texts)
     ]
     return (
-        f'<m-xsl:stylesheet version="{"3.0" if engine == "saxon" else "1.0"}" xmlns:m-xsl="{XSL}" {declared}>'
+        f'<m-xsl:stylesheet version="{DIALECTS[engine].xslt}" xmlns:m-xsl="{XSL}" {declared}>'
         '<m-xsl:output method="text" encoding="UTF-8"/>'
         f'<m-xsl:template match="/">{"<m-xsl:text>&#10;</m-xsl:text>".join(loops)}</m-xsl:template>'
         "</m-xsl:stylesheet>"
