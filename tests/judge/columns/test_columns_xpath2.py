@@ -12,7 +12,7 @@ from columns_xpath2_table import LAZY, TESTS
 from examples import FULL
 from masktron.judge.columns.expressions import compile_let, compile_test
 from masktron.judge.columns.items import NotColumnar
-from masktron.judge.columns.xpath2_regex import translated
+from masktron.judge.columns.xpath2_functions import searched
 from masktron.reading.nodes import Comparison, Unknown
 from masktron.reading.reader import Scope, read
 from masktron.rulebook.locality import why_not_local
@@ -54,7 +54,6 @@ SELDOM_PLAIN = (
     "N1 = -V1",
     "sum(*) > 3",
     "xs:integer(N1) div xs:integer(N2) = 0.5",
-    "avg((xs:integer(N1), xs:integer(N2), 2)) > 1.5",
 )
 """What meets a negative zero, depends on the order of decimals, or divides integers."""
 
@@ -114,9 +113,12 @@ REFUSED = (
     "double(V1) = 5",
     "(1 to 3)[N1] = 2",
     # decimals that are calculated
-    *("xs:decimal(V1) div 3 > 1", "xs:decimal(V1) * xs:decimal(V2) > 1"),
-    *("abs(xs:decimal(N1) - xs:decimal(D1)) <= 0.5", "1 div 3 < N1"),
-    *("sum((xs:decimal(N1), 1)) > 2", "sum((xs:integer(N1), N2, D1)) > 2", "0.5 idiv 0.2 = N1"),
+    *(
+        "1.5 * xs:integer(N1) > 1",
+        "1 div 3 < N1",
+        "sum((xs:integer(N1), 1.5)) > 2",
+        "sum((xs:integer(N1), N2, D1)) > 2",
+    ),
     *("N1 = 12345678901234567", "D1 = 1.234567890123456"),
     *(
         "matches(V1, '[a-z]', 'i')",
@@ -137,6 +139,9 @@ REFUSED = (
     "days-from-duration(xs:dayTimeDuration('P3D')) = N1",
     # forms that they seldom use
     *("(for $x in (N1, N2) return $x * 2) = 4", "let $x := number(N1) return $x > 5 and $x < 10"),
+    *("V1 castable as xs:integer", "V1 cast as xs:integer? > 3", "xs:decimal(V1) > 2", "N1 idiv 2 = 1"),
+    *("avg((V1, V2)) > 1", "string(N1 + N2) = '5'", "concat(N1 + 1, '') = '5'", "xs:integer(string(V1)) > 3"),
+    *(f"matches(V1, '{pattern}')" for pattern in ("^(a|b)-?$", "a|b", "^\\w+$", "^\\S+$", "[^\\D]", "a^", "$a")),
     *("V1 || V2 = '57'", "count(* except V1) = 3", "exists(V1 intersect V2)", "V1 castable as xs:int"),
 )
 
@@ -154,8 +159,8 @@ def test_fields_that_are_read() -> None:
 @pytest.mark.parametrize(
     ("test", "row", "answer"),
     [
-        ("xs:integer(N1 > 2) = 1", {"N1": "3"}, TRUE),
-        ("xs:decimal(V1) > 1", {"V1": "123456789012345.6"}, UNSURE),
+        ("number(V1) = 1000", {"V1": "1e3"}, TRUE),
+        ("number(V1) = 1000", {"V1": "+INF"}, UNSURE),
         ("xs:integer(V1) + 1 > 2", {"V1": "9007199254740991"}, UNSURE),
         ("sum(*) = 0.6", {"V1": "0.1", "V2": "0.2", "V3": "0.3"}, UNSURE),
         ("sum(*) = 6", {"V1": "1", "V2": "2", "V3": "3"}, TRUE),
@@ -175,7 +180,7 @@ def test_a_field_as_the_focus() -> None:
     tests = (
         ". > 3", "../N1 = 5", "current() = '5'", "string-length() = 1", "not(.)", "parent::node()/N1 > .", "V1",
         "self::V1", "self::N1", "text() = '5'", "normalize-space() = 'a b'", "number() = 5", "string() = ../V2",
-        ". castable as xs:integer", "count(../*) > 4", "../V2[. = current()]", "node() = '5'", "ancestor::V1",
+        "xs:integer(.) > 3", "count(../*) > 4", "../V2[. = current()]", "node() = '5'", "ancestor::V1",
         "ancestor::Record/V2 = '5'", "parent::Record/N1 = '5'", "parent::V2", ".//V1", "text()/.. = '5'",
     )  # fmt: skip
     rows = [row for row in odd_rows(3, 200) if row["V1"] is not None]
@@ -264,15 +269,13 @@ def test_an_array_is_no_predicate(test: str) -> None:
     ("pattern", "longest"),
     [
         ("^[A-Z]{2}[0-9]{3,5}$", 10**6),  # no quantifier without a bound, and one place to begin
-        ("^(0[1-9]|1[0-2])$", 125_000),
         (r"^\s*\d+\s*$", 62),  # n**3
         ("a*a*a*c", 22),  # n**4
-        ("(a|ab?)?" * 22 + "c", 0),
-        ("(a*)?(a*)?(a*)?(a*)?(a*)?(a*)?c", 3),
+        ("a?b?" * 11 + "c", 0),
         ("a{0,99}a{0,99}a{0,99}c", 0),
     ],
 )
 def test_a_search_that_may_take_long_is_left_to_an_engine(pattern: str, longest: int) -> None:
-    regex = translated(pattern)
-    assert regex.found_in("a" * longest) is not None
-    assert longest == 10**6 or regex.found_in("a" * (longest + 1)) is None
+    found = searched(pattern)
+    assert found("a" * longest) is not None
+    assert longest == 10**6 or found("a" * (longest + 1)) is None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from masktron.judge.columns.items import (
     DIGITS,
@@ -22,32 +20,15 @@ from masktron.judge.columns.items import (
     Items,
     NotColumnar,
     Number,
-    NumberType,
     String,
     TruthValue,
     Untyped,
     some,
 )
 from masktron.judge.columns.state import FieldSource
-from masktron.judge.columns.string_items import at_most_one, code_table
+from masktron.judge.columns.string_items import as_text, at_most_one, code_table
 from masktron.sources.columns import NumberForm
-from masktron.sources.lexical import XML_SPACE
-
-_PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)")
-
-
-def plain_double(text: str) -> float | None:
-    """Return the double of a text: NaN where it surely has none, None where an engine should read it."""
-    trimmed = text.strip(XML_SPACE)
-    if _PLAIN.fullmatch(trimmed):
-        return float(trimmed)
-    return None if _DOUBLE.fullmatch(trimmed) else float("nan")
-
-
-def is_numeric_form(form: NDArray[np.uint8]) -> Bools:
-    """Return where a cell is a plain integer or decimal."""
-    return np.asarray((form == NumberForm.INTEGER) | (form == NumberForm.DECIMAL))
+from masktron.sources.lexical import xpath2_number
 
 
 def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = False) -> Number:
@@ -62,7 +43,12 @@ def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = 
         case Number():
             return item if item.type == "double" else replace(item, type="double")
         case Untyped():
-            return _untyped_double(item, source, doubt, lenient=lenient)
+            numbers = source.numbers(item.at)
+            if lenient and some((numbers.form == NumberForm.OTHER) & item.present) is not NO:
+                return _text_double(as_text(item, source, doubt), doubt, lenient=True)
+            if not lenient:
+                doubt.add(some(np.isnan(numbers.double) & item.present))
+            return Number(item.present, numbers.double)
         case String():
             return _text_double(item, doubt, lenient=lenient)
         case TruthValue():
@@ -71,58 +57,31 @@ def as_double(item: Item, source: FieldSource, doubt: Doubt, *, lenient: bool = 
             raise NotColumnar("a node as a number")
 
 
-def _untyped_double(item: Untyped, source: FieldSource, doubt: Doubt, *, lenient: bool) -> Number:
-    numbers = source.numbers(item.at)
-    if not lenient:
-        doubt.add(some(np.isnan(numbers.double) & item.present))
-        return Number(item.present, numbers.double)
-    other = some((numbers.form == NumberForm.OTHER) & item.present)
-    if other is not NO:
-        texts = source.texts(item.at)
-        known = code_table((plain_double(value) is not None for value in texts.values), np.bool_)
-        doubt.add(some(other & ~known[texts.codes]))
-    return Number(item.present, numbers.double)
-
-
 def _text_double(item: String, doubt: Doubt, *, lenient: bool) -> Number:
-    read = [plain_double(value) for value in item.values]
+    read = [xpath2_number(value) for value in item.values]
     table = code_table((np.nan if r is None else r for r in read), np.float64)
     known = code_table((r is not None and (lenient or not math.isnan(r)) for r in read), np.bool_)
     doubt.add(some(~known[item.codes] & item.present))
     return Number(item.present, table[item.codes])
 
 
-def as_exact(item: Item, target: NumberType, source: FieldSource, doubt: Doubt) -> Number:
-    """Return an item cast to ``xs:integer`` or ``xs:decimal``."""
+def as_integer(item: Item, source: FieldSource, doubt: Doubt) -> Number:
+    """Return a number or a field cast to ``xs:integer``."""
     match item:
-        case Number(type=own) if own in (target, "integer"):
-            return replace(item, type=target)
+        case Number(type="integer"):
+            return item
         case Number():
             value = np.trunc(item.value)
-            sure = (np.abs(value) < EXACT) & ((value == item.value) | (target == "integer"))
-        case TruthValue():
-            return Number(item.present, item.holds.astype(np.float64), target)
+            sure = np.abs(value) < EXACT
         case Untyped():
             numbers = source.numbers(item.at)
-            value, plain = numbers.double, is_numeric_form(numbers.form)
-            wanted = plain if target == "decimal" else numbers.form == NumberForm.INTEGER
-            sure = wanted & (numbers.scale >= 0) & (np.abs(numbers.mantissa) < 10**DIGITS)
-        case String():
-            value = code_table((_plain_exact(text, target) for text in item.values), np.float64)[item.codes]
-            sure = ~np.isnan(value)
+            value, form = numbers.double, numbers.form == NumberForm.INTEGER
+            sure = form & (numbers.scale >= 0) & (np.abs(numbers.mantissa) < 10**DIGITS)
         case _:
-            raise NotColumnar("a node as a number")
+            raise NotColumnar("a text, a truth value or a node as an integer")
     doubt.add(some(~sure & item.present))
     # a zero has no sign
-    return Number(item.present, np.where(sure, value, 0.0) + 0.0, target)
-
-
-def _plain_exact(text: str, target: NumberType) -> float:
-    """Return the number in a text; NaN where it has another form, or many digits."""
-    trimmed = text.strip(XML_SPACE)
-    if not _PLAIN.fullmatch(trimmed) or (target == "integer" and "." in trimmed):
-        return math.nan
-    return float(trimmed) if len(trimmed.lstrip("-0.").replace(".", "")) <= DIGITS else math.nan
+    return Number(item.present, np.where(sure, value, 0.0) + 0.0, "integer")
 
 
 def together(a: Item, b: Item) -> Bools:

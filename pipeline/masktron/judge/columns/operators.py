@@ -14,8 +14,6 @@ import numpy as np
 from masktron.judge.columns.items import (
     DIGITS,
     EXACT,
-    Bools,
-    Doubles,
     Doubt,
     NotColumnar,
     Number,
@@ -43,7 +41,9 @@ def arithmetic(sign: str, ones: Numbers, others: Numbers, doubt: Doubt) -> Numbe
 
 def _calculated(sign: str, a: Number, b: Number, doubt: Doubt) -> Number:
     types = {a.type, b.type}
-    if "double" in types and sign != "idiv":
+    if sign not in _OPERATIONS:
+        raise NotColumnar(f"'{sign}' has no evaluation over columns")
+    if "double" in types:
         return Number(together(a, b), _OPERATIONS[sign](a.value, b.value))
     left, right = constant_of(a), constant_of(b)
     if isinstance(left, Decimal) and isinstance(right, Decimal) and right and sign in _FOLDED:
@@ -51,33 +51,20 @@ def _calculated(sign: str, a: Number, b: Number, doubt: Doubt) -> Number:
         return number_literal(int(exact) if types == {"integer"} and sign != "div" else exact)
     if "decimal" in types:
         raise NotColumnar("decimal arithmetic, in which Saxon keeps more digits")
-    match sign:
-        case "div":
-            return quotient(a, b.value, together(a, b), doubt)
-        case "idiv":
-            return _integer_division(a, b, doubt)
-        case _:
-            return _integers(_OPERATIONS[sign](a.value, b.value), together(a, b), doubt)
+    return (_quotient if sign == "div" else _integers)(sign, a, b, doubt)
 
 
-def quotient(top: Number, bottom: Doubles, present: Bools, doubt: Doubt) -> Number:
+def _quotient(_: str, top: Number, bottom: Number, doubt: Doubt) -> Number:
     """Return the quotient of integers as a decimal where it has three digits behind the point at most."""
-    sure = (np.fmod(1000 * top.value, bottom) == 0) & (np.abs(top.value) < 10.0 ** (DIGITS - 3))
+    present = together(top, bottom)
+    sure = (np.fmod(1000 * top.value, bottom.value) == 0) & (np.abs(top.value) < 10.0 ** (DIGITS - 3))
     doubt.add(some(~sure & present))
-    return Number(present, np.where(sure, top.value / bottom, 0.0) + 0.0, "decimal")
+    return Number(present, np.where(sure, top.value / bottom.value, 0.0) + 0.0, "decimal")
 
 
-def _integer_division(a: Number, b: Number, doubt: Doubt) -> Number:
-    present = together(a, b)
-    whole = np.trunc(a.value / b.value)
-    # where the quotient was rounded up to an integer, engines may differ
-    rounded = (whole == a.value / b.value) & (np.fmod(a.value, b.value) != 0)
-    doubt.add(some((rounded | np.isinf(b.value)) & present))
-    return _integers(whole, present, doubt)
-
-
-def _integers(value: Doubles, present: Bools, doubt: Doubt) -> Number:
-    """Return doubles as integers where they surely are the result; a zero has no sign."""
+def _integers(sign: str, a: Number, b: Number, doubt: Doubt) -> Number:
+    """Return an integer where the double surely is the result; a zero has no sign."""
+    present, value = together(a, b), _OPERATIONS[sign](a.value, b.value)
     lost = ~(np.abs(value) < EXACT)
     doubt.add(some(lost & present))
     return Number(present, np.where(lost, 0.0, value) + 0.0, "integer")

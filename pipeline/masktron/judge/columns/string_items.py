@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
-from types import MappingProxyType
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,8 +25,6 @@ from masktron.judge.columns.items import (
     some,
 )
 from masktron.judge.columns.state import FieldSource
-
-_NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "-inf": "-INF"})
 
 _DENSE = 1 << 16
 """Up to so many possible combinations are marked in a table; more are sorted."""
@@ -72,7 +67,7 @@ def code_table(values: Iterable[Any], dtype: Any) -> NDArray[Any]:
 
 
 def as_text(item: Item, source: FieldSource, doubt: Doubt) -> String:
-    """Return an item as ``xs:string``: cast, so that numbers have their canonical form."""
+    """Return an item cast to ``xs:string``; numbers and nodes are none."""
     match item:
         case String():
             return item
@@ -81,39 +76,8 @@ def as_text(item: Item, source: FieldSource, doubt: Doubt) -> String:
             return String(item.present, texts.codes.astype(np.int64), texts.values)
         case TruthValue():
             return String(item.present, item.holds.astype(np.int64), ("false", "true"))
-        case Number():
-            return _number_text(item, doubt)
         case _:
-            raise NotColumnar("a node as a text")
-
-
-def _number_text(item: Number, doubt: Doubt) -> String:
-    bits, codes = np.unique(item.value.view(np.int64), return_inverse=True)
-    written = double_text if item.type == "double" else exact_text
-    texts = [written(float(value)) for value in bits.view(np.float64)]
-    unknown = code_table((text is None for text in texts), np.bool_)
-    doubt.add(some(unknown[codes] & item.present))
-    return String(item.present, codes.astype(np.int64), tuple(text or "" for text in texts))
-
-
-def exact_text(value: float) -> str:
-    """Return the canonical form of an integer or decimal."""
-    text = f"{Decimal(repr(value)):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def double_text(value: float) -> str | None:
-    """Return a double as XPath writes it; None where the shortest digits may not be Saxon's."""
-    if not math.isfinite(value):
-        return _NOT_FINITE[str(value)]
-    if value == 0:
-        return "-0" if str(value).startswith("-") else "0"
-    if not 1e-3 <= abs(value) < 1e6:
-        return None
-    text = repr(value)
-    if "e" in text or len(text.replace("-", "").replace(".", "").lstrip("0")) > 15:
-        return None
-    return text.removesuffix(".0")
+            raise NotColumnar(f"a {'number' if isinstance(item, Number) else 'node'} as a text")
 
 
 def one_text(items: Items, source: FieldSource, doubt: Doubt, *, cast: bool = False) -> String:

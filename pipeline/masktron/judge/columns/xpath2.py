@@ -1,4 +1,4 @@
-"""XPath 2 and later over a batch: functions, sequences, conditions, quantifiers, casts, items by position.
+"""XPath 2 and later over a batch: functions, sequences, conditions, quantifiers, items by position.
 
 The version makes no difference, as the engine that decides has one for all.
 """
@@ -43,7 +43,7 @@ from masktron.judge.columns.items import (
 )
 from masktron.judge.columns.state import Dialect, FieldSource, State
 from masktron.judge.columns.string_items import merged
-from masktron.judge.columns.xpath2_functions import CONVERTED, FUNCTIONS2, cast, castable
+from masktron.judge.columns.xpath2_functions import CONVERTED, FUNCTIONS2, cast
 from masktron.rulebook.expressions.tree import (
     GENERAL_OF_VALUE,
     RELATIONS,
@@ -56,7 +56,6 @@ from masktron.rulebook.expressions.tree import (
     Range,
     Sequence,
     SimpleMap,
-    Typed,
 )
 from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 
@@ -64,7 +63,7 @@ _SCHEMA = STANDARD_NAMESPACES["xs"]
 _MAX_RANGE = 1024
 
 
-def _other(expression: Expression, state: State) -> Items:  # noqa: PLR0911 -- one branch per construct
+def _other(expression: Expression, state: State) -> Items:
     match expression:
         case If():
             return _if(expression, state)
@@ -78,8 +77,6 @@ def _other(expression: Expression, state: State) -> Items:  # noqa: PLR0911 -- o
             return joined([evaluate(part, state) for part in items])
         case Range():
             return _range(expression, state)
-        case Typed(kind="cast" | "castable"):
-            return _typed(expression, state)
         case _:
             return refused(expression, state)
 
@@ -97,7 +94,7 @@ def _call(asked: Call, state: State) -> Items:
         return called(asked.standard, asked.arguments, state)
     if asked.space != _SCHEMA or len(asked.arguments) != 1:
         return refused(asked, state)
-    return cast(evaluate(asked.arguments[0], state), asked.name, state.source, optional=True)
+    return cast(evaluate(asked.arguments[0], state), asked.name, state.source)
 
 
 def _name_of(function: str, nodes: Items, state: State) -> Items:
@@ -158,14 +155,6 @@ def _range(expression: Range, state: State) -> Items:
         raise NotColumnar("a long range")
     numbers = tuple(literal(k) for k in range(low, high + 1))
     return Items(numbers, single=len(numbers) < 2)
-
-
-def _typed(expression: Typed, state: State) -> Items:
-    kind = expression.type
-    if kind.space != _SCHEMA:
-        raise NotColumnar(f"the type '{kind.text}'")
-    made = cast if expression.kind == "cast" else castable
-    return made(evaluate(expression.operand, state), kind.local, state.source, optional=kind.occurrence == "?")
 
 
 def _chosen(items: Items, condition: Expression, state: State) -> Items:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from types import MappingProxyType
@@ -38,18 +38,13 @@ from masktron.judge.columns.items import (
 )
 from masktron.judge.columns.number_items import (
     as_double,
-    as_exact,
-    is_numeric_form,
+    as_integer,
     numbers_of,
     one_double,
     together,
 )
-from masktron.judge.columns.operators import quotient
 from masktron.judge.columns.state import Conversion, FieldSource, Function, Takes
 from masktron.judge.columns.string_items import as_text, at_most_one, atomized, one_text, tested
-from masktron.judge.columns.xpath2_regex import translated
-from masktron.sources.columns import NumberForm
-from masktron.sources.lexical import XML_SPACE
 
 CONVERTED: Mapping[Takes, Conversion] = MappingProxyType(
     {
@@ -86,16 +81,6 @@ def _total(source: FieldSource, doubt: Doubt, items: Items) -> Items:
     if found is None:
         return Items((literal(0),), doubt.mask)
     return Items((found, where(literal(0), some(~found.present))), doubt.mask)
-
-
-def _average(source: FieldSource, doubt: Doubt, items: Items) -> Items:
-    found = _sum(source, doubt, items)
-    if found is None:
-        return Items((), doubt.mask)
-    count = np.maximum(items.count, 1.0)
-    exact = found.type == "integer"
-    mean = quotient(found, count, found.present, doubt) if exact else replace(found, value=found.value / count)
-    return Items((mean,), doubt.mask)
 
 
 def _sum(source: FieldSource, doubt: Doubt, items: Items) -> Number | None:
@@ -162,11 +147,75 @@ def _equal(a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     return together(a, b) & related("=", a, b, source, doubt, general=False)
 
 
+_ONE = r"\\[-\\|.?*+(){}\[\]^$nrt]"
+_MEMBER = rf"(?:\\[ds]|{_ONE}|[^-\\\[\]](?:-[^-\\\[\]])?)"
+_ATOM = rf"\.|\\[ds]|{_ONE}|[^\\|.?*+(){{}}\[\]^$]|\[\^?+-?{_MEMBER}+-?\]"
+_PIECE = re.compile(rf"(?P<atom>{_ATOM})(?P<times>[?*+]|\{{(?P<least>\d{{1,3}})(?:,(?P<most>\d{{0,3}}))?\}})?")
+_REGEX = re.compile(rf"(?P<start>\^?)(?P<pieces>(?:{_PIECE.pattern})*+)(?P<end>\$?)")
+_ATOMS: Mapping[str, str] = MappingProxyType({".": r"[^\n\r]", r"\d": "[0-9]", r"\s": r"[ \t\n\r]"})
+"""``\\d`` in ASCII; texts with other characters are left to an engine."""
+_MOST_STEPS = 250_000
+"""Steps of a search that columns take at most: Python's matcher backtracks, and no signal ends it."""
+
+
+def searched(source: str) -> Callable[[str], bool | None]:
+    """Return what tells whether a regular expression of XPath 3.1 matches somewhere in a text; None for an engine.
+
+    The expression is a row of characters and classes with their quantifiers. A search of a text of n characters
+    takes some ``ways * n**degree`` steps: each bounded quantifier can be read in several ways, and each other one
+    has another end, as has a search that may begin anywhere.
+
+    Raises
+    ------
+    NotColumnar
+        It is another one, or holds something of which the two languages may differ.
+    """
+    parts = _REGEX.fullmatch(source)
+    if parts is None or not source.isascii():
+        raise NotColumnar("a regular expression that is not understood")
+    written, ways, degree = "", 1, 0 if parts["start"] else 1
+    for piece in _PIECE.finditer(parts["pieces"]):
+        written += _atom(piece["atom"]) + (piece["times"] or "")
+        match piece["times"], piece["most"]:
+            case ("*" | "+", _) | (_, ""):
+                degree += 1
+            case "?", _:
+                ways *= 2
+            case _, str(most):
+                ways *= int(most) - int(piece["least"]) + 1
+    try:
+        regex = re.compile(("\\A" if parts["start"] else "") + written + ("\\Z" if parts["end"] else ""))
+    except re.error:
+        raise NotColumnar("a regular expression that is not understood") from None
+
+    def matches(text: str) -> bool | None:
+        if (r"\d" in source and not text.isascii()) or ways * len(text) ** degree > _MOST_STEPS:
+            return None
+        return regex.search(text) is not None
+
+    return matches
+
+
+def _atom(text: str) -> str:
+    """Return what stands for one character."""
+    if text[0] == "[":
+        inverted = "^" if text[1] == "^" else ""
+        return f"[{inverted}{re.sub(_MEMBER, _member, text[1 + len(inverted) : -1])}]"
+    return _ATOMS.get(text) or (text if text[0] == "\\" else re.escape(text))
+
+
+def _member(member: re.Match[str]) -> str:
+    text = member[0]
+    if text[0] == "\\":
+        return _ATOMS[text][1:-1] if text in _ATOMS else text
+    return "-".join(map(re.escape, text.split("-")))
+
+
 def _matches(_: FieldSource, doubt: Doubt, text: String, pattern: Items) -> Item:
     value = constant_of(pattern.items[0]) if len(pattern.items) == 1 else None
     if not isinstance(value, str):
         raise NotColumnar("a regular expression that is not a literal")
-    return tested(translated(value).found_in, text, doubt=doubt)
+    return tested(searched(value), text, doubt=doubt)
 
 
 FUNCTIONS2: Mapping[str, Function] = MappingProxyType(
@@ -177,7 +226,6 @@ FUNCTIONS2: Mapping[str, Function] = MappingProxyType(
         "distinct-values": Function(("items",), _distinct),
         "abs": each_number(np.abs),
         "sum": Function(("items",), _total),
-        "avg": Function(("items",), _average),
         "min": Function(("items",), partial(_extreme, largest=False)),
         "max": Function(("items",), partial(_extreme, largest=True)),
         # to Saxon, not every empty string contains the empty string
@@ -186,74 +234,15 @@ FUNCTIONS2: Mapping[str, Function] = MappingProxyType(
     }
 )
 
-_NUMBERS = {
-    "integer": re.compile(r"[+-]?[0-9]+"),
-    "decimal": re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"),
-    "double": re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?INF|NaN"),
-}
+
+_CASTS: Mapping[str, Callable[[Item, FieldSource, Doubt], Item]] = MappingProxyType(
+    {"string": as_text, "double": as_double, "integer": as_integer}
+)
 
 
-def cast(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
-    """Return a sequence of at most one item as another type.
-
-    Parameters
-    ----------
-    target : str
-        Local name of a type of XML Schema.
-    optional : bool
-        Whether the empty sequence is taken; else it is an error.
-    """
+def cast(items: Items, target: str, source: FieldSource) -> Items:
+    """Return what a constructor, like ``xs:integer()``, makes of a sequence of at most one item."""
+    if target not in _CASTS:
+        raise NotColumnar(f"the type xs:{target}")
     doubt = Doubt()
-    parts = at_most_one(items, doubt)
-    if not optional:
-        doubt.add(some(items.count == 0))
-    return Items(tuple(_cast(item, target, source, doubt) for item in parts), doubt.mask)
-
-
-def _cast(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Item:
-    match target:
-        case "string":
-            return as_text(item, source, doubt)
-        case "double":
-            return as_double(item, source, doubt)
-        case "decimal" | "integer":
-            return as_exact(item, target, source, doubt)
-        case _:
-            raise NotColumnar(f"the type xs:{target}")
-
-
-def castable(items: Items, target: str, source: FieldSource, *, optional: bool) -> Items:
-    """Return whether a sequence is one item (or none, if that is allowed) that can be cast to a type of numbers."""
-    if target not in _NUMBERS:
-        raise NotColumnar(f"castable as xs:{target}")
-    doubt = Doubt(items.unsure)
-    values = atomized(items)
-    count = values.count
-    holds = some(count == 0) if optional else NO
-    for item in values.items:
-        holds = holds | (item.present & (count == 1) & _castable(item, target, source, doubt))
-    return boolean(holds, doubt.mask)
-
-
-def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Bools:
-    match item:
-        case Untyped(at=at):
-            form = source.numbers(at).form
-            other = some((form == NumberForm.OTHER) & item.present)
-            plain = form == NumberForm.INTEGER if target == "integer" else is_numeric_form(form)
-            return plain if other is NO else np.where(other, _reads_as(item, target, source, doubt), plain)
-        case String():
-            return _reads_as(item, target, source, doubt)
-        case Number(type="double") if target != "double":
-            return np.asarray(np.isfinite(item.value))
-        case _:
-            return YES
-
-
-def _reads_as(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Bools:
-    def read(text: str) -> bool | None:
-        # whether it is a double depends on the version of XML Schema
-        trimmed = text.strip(XML_SPACE)
-        return None if (trimmed, target) == ("+INF", "double") else _NUMBERS[target].fullmatch(trimmed) is not None
-
-    return tested(read, as_text(item, source, doubt), doubt=doubt).holds
+    return Items(tuple(_CASTS[target](item, source, doubt) for item in at_most_one(items, doubt)), doubt.mask)
