@@ -105,7 +105,7 @@ class Generator:
         """Fields and numbers."""
         if depth <= 0 or self.random.random() < 0.3:
             few = ", ".join(self.one(*FIELDS) for _ in range(self.random.randint(1, 3)))
-            return self.one(f"({few})", "(1 to 3)", "(N1 | N2)", "(V1, 5)", "(xs:integer(N1), 2.5)", "(N1, N2, D1)")
+            return self.one(f"({few})", "(1, 2, 3)", "(N1 | N2)", "(V1, 5)", "(xs:integer(N1), 2.5)", "(N1, N2, D1)")
         below = self.sequence(depth - 1)
         match self.random.randrange(6):
             case 5:

@@ -14,6 +14,8 @@ XML_SPACE = " \t\r\n"
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document can hold."""
 
+_SPACES = re.compile(f"[{XML_SPACE}]+")
+
 INTEGER_TYPES: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
     {
         "integer": (None, None),
@@ -39,6 +41,11 @@ _XPATH1_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _XPATH_NUMBER = re.compile(r"-?(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]*))?")
 _MAX_DIGITS = 20
 _MAX_EXPONENT = 1_000_000
+
+
+def normalize_space(text: str) -> str:
+    """Return what ``normalize-space()`` makes of a text."""
+    return _SPACES.sub(" ", text.strip(XML_SPACE))
 
 
 def parse_number(lexeme: str) -> float:

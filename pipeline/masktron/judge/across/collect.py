@@ -32,7 +32,7 @@ from masktron.kernels.keys import running_sums
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.columns import Batch, Cell, NumberForm
 from masktron.sources.key_table import KeyTable
-from masktron.sources.lexical import XML_SPACE, xpath2_number
+from masktron.sources.lexical import normalize_space, xpath2_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +63,9 @@ def spans(batch: Batch, key: Key, version: XPathVersion) -> KeySpans:
     """
     for at in key.fields:
         _require_plain(batch, at)
-    first = key.parts[0]
+    first = next(iter(key.fields))
     match key.kind:
         case "node" | "string":
-            assert isinstance(first, int)  # noqa: S101 - for the type checker
             cells = batch.cells[first]
             there = cells.status != Cell.ABSENT
             if key.kind == "node":
@@ -74,7 +73,6 @@ def spans(batch: Batch, key: Key, version: XPathVersion) -> KeySpans:
             start, stop = np.where(there, cells.start, 0), np.where(there, cells.stop, 0)
             return KeySpans(batch.buffer, start, stop, np.ones(len(batch), dtype=np.bool_))
         case "number":
-            assert isinstance(first, int)  # noqa: S101 - for the type checker
             values = _doubles(batch, first, version)
             start = np.arange(len(values), dtype=np.int64) * 8
             return KeySpans(values.view(np.uint8), start, start + 8, ~np.isnan(values))
@@ -108,7 +106,7 @@ def _written(batch: Batch, key: Key) -> KeySpans:
     columns = [_column(batch, part) for part in key.parts]
     rows = ["".join(parts) for parts in zip(*columns, strict=True)]
     if key.kind == "normal":
-        rows = [" ".join(part for part in _words(row)) for row in rows]
+        rows = list(map(normalize_space, rows))
     try:
         encoded = [row.encode(batch.codec) for row in rows]
     except UnicodeEncodeError:
@@ -117,12 +115,6 @@ def _written(batch: Batch, key: Key) -> KeySpans:
     start = np.concatenate((np.zeros(1, dtype=np.int64), stop[:-1])) if len(stop) else stop
     buffer = np.frombuffer(b"".join(encoded) or b"\0", dtype=np.uint8)
     return KeySpans(buffer, start, stop, np.ones(len(rows), dtype=np.bool_))
-
-
-def _words(text: str) -> list[str]:
-    for space in XML_SPACE[1:]:
-        text = text.replace(space, " ")
-    return [word for word in text.split(" ") if word]
 
 
 def _column(batch: Batch, part: int | Word) -> list[str]:
@@ -450,7 +442,8 @@ def _target(selection: Selection) -> Key:
 def _chosen(batch: Batch, selection: Selection, verdicts: Verdicts) -> NDArray[np.bool_]:
     chosen = np.ones(len(batch), dtype=np.bool_)
     if selection.target is not None:
-        chosen &= present(batch, selection.target)
+        _require_plain(batch, selection.target)
+        chosen &= batch.cells[selection.target].status != Cell.ABSENT
     for predicate in selection.where:
         found = verdicts[predicate]
         if (found == Verdict.ERROR).any():
@@ -468,16 +461,3 @@ def _values(batch: Batch, selection: Selection, chosen: NDArray[np.bool_]) -> ND
     if selection.version != "1.0" and np.isnan(values).any():
         raise NotAcross("a value that is no number")
     return values
-
-
-def present(batch: Batch, at: int) -> NDArray[np.bool_]:
-    """Return the records that have a field.
-
-    Raises
-    ------
-    NotAcross
-        Some record of the batch should be read by an engine.
-    """
-    _require_plain(batch, at)
-    there: NDArray[np.bool_] = batch.cells[at].status != Cell.ABSENT
-    return there

@@ -29,7 +29,7 @@ from masktron.judge.across.rewrite import (
     transform,
 )
 from masktron.judge.across.rewrite import filled as fill
-from masktron.judge.across.selection import Aggregate, NotAcross, Predicate, RecordSource
+from masktron.judge.across.selection import Aggregate, Predicate, RecordSource
 from masktron.judge.stylesheet import needs_saxon
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
@@ -123,11 +123,10 @@ def _reads_nothing(expression: str, rulebook: Rulebook, lets: Mapping[str, str],
     if not _harmless(read, map_):
         return False
     names = {one.name for one in walk(read) if isinstance(one, Variable)}
-    return all(name in lets and _reads_nothing(lets[name], rulebook, _without(lets, name), map_) for name in names)
-
-
-def _without(lets: Mapping[str, str], name: str) -> dict[str, str]:
-    return {other: value for other, value in lets.items() if other != name}
+    return all(
+        name in lets and _reads_nothing(lets[name], rulebook, {k: v for k, v in lets.items() if k != name}, map_)
+        for name in names
+    )
 
 
 def _harmless(expression: Expression, map_: Map) -> bool:
@@ -207,13 +206,7 @@ class AggregateSurvey:
         for k, let in enumerate(lets):
             read = self._expression(around, let.value, (*place, -1 - k), "nodes")
             known = let.name in around.variables
-            value = None
-            if read is not None and not known:
-                try:
-                    value = around.value(read)
-                except NotAcross:
-                    value = None
-            around = around.bind(let.name, value)
+            around = around.bind(let.name, None if read is None or known else around.known(read))
             if shared and not known:
                 around = replace(around, shared=around.shared | {let.name})
         return around
@@ -445,10 +438,6 @@ class Planned:
     def conditions(self, source: RecordSource = "file") -> Rulebook:
         """Return a rulebook with one check on single records for each of the `predicates`, in their order."""
         return conditions_of(self.original, self._maps[source].layout, self.predicates[source])
-
-    def reads_others(self, check: int) -> bool:
-        """Whether a check, or a variable that it may see, has an aggregate."""
-        return bool(self._used[check])
 
     def used(self, check: int) -> frozenset[Aggregate]:
         """Return the aggregates of a check and of all variables that it may see."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from masktron.judge.across.resolve import SIGNS, Operand, Surroundings
+from masktron.judge.across.resolve import SIGNS, Surroundings
 from masktron.judge.across.selection import Aggregate, Fold, Join, Key, NotAcross, Selection
 from masktron.rulebook.expressions.tree import (
     Arithmetic,
@@ -112,16 +112,10 @@ class Recogniser:
     def _bound(self, expression: Binding, around: Surroundings, use: Use) -> Iterator[Hole]:
         for name, value in expression.bound:
             yield from self.holes(value, around, "nodes")
-            around = around.bind(name, _item(value, around, whole=expression.kind == "let"))
+            item = around.known(value)
+            # but for let, a variable stands for one node after the other
+            around = around.bind(name, item if expression.kind == "let" or not isinstance(item, Selection) else None)
         yield from self.holes(expression.body, around, "truth" if expression.kind in ("some", "every") else use)
-
-
-def _item(expression: Expression, around: Surroundings, *, whole: bool) -> Operand | None:
-    try:
-        value = around.value(expression)
-    except NotAcross:
-        return None
-    return value if whole or not isinstance(value, Selection) else None
 
 
 def _found(expression: Expression, around: Surroundings, use: Use) -> Hole | None:

@@ -19,6 +19,9 @@ from masktron.judge.across.selection import (
 )
 from masktron.rulebook.context_match import may_be_positional
 from masktron.rulebook.expressions.tree import (
+    GENERAL_OF_VALUE,
+    GENERAL_SIGNS,
+    MIRRORED,
     Call,
     Comparison,
     Connective,
@@ -38,11 +41,7 @@ from masktron.rulebook.schema import XPathVersion
 _KINDS = {"string": "string", "normalize-space": "normal", "number": "number"}
 _SIBLINGS: Mapping[str, Sign] = {"preceding-sibling": "<", "following-sibling": ">"}
 _BESIDE: Mapping[str, Sign] = {"preceding": "<", "following": ">"}
-SIGNS: Mapping[str, Sign] = {
-    **{"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="},
-    **{"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="},
-}
-_MIRRORED: Mapping[Sign, Sign] = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+SIGNS: Mapping[str, Sign] = {**{sign: sign for sign in GENERAL_SIGNS}, **GENERAL_OF_VALUE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +104,16 @@ class Surroundings:
             return self.key(expression)[0]
         return self.nodes(expression)
 
-    def selection(self, expression: Expression) -> Selection | None:
-        """Return the other records that an expression selects; None where it is something else."""
+    def known(self, expression: Expression) -> Operand | None:
+        """Return what an expression stands for; None where that is not understood."""
         try:
-            value = self.value(expression)
+            return self.value(expression)
         except NotAcross:
             return None
+
+    def selection(self, expression: Expression) -> Selection | None:
+        """Return the other records that an expression selects; None where it is something else."""
+        value = self.known(expression)
         return value if isinstance(value, Selection) else None
 
     def nodes(self, expression: Expression) -> Operand:  # noqa: PLR0911, PLR0912 -- one branch per kind of path
@@ -285,7 +288,7 @@ class Surroundings:
         mine = [node == RecordNode(record) for node in nodes]
         if not (any(others) and any(mine)):
             return None
-        return Join(POSITION, SIGNS[sign] if others[0] else _mirrored(SIGNS[sign]), POSITION)
+        return Join(POSITION, SIGNS[sign] if others[0] else MIRRORED[sign], POSITION)
 
     def _join(self, part: Expression) -> Join | None:
         if not (isinstance(part, Comparison) and part.sign in SIGNS):
@@ -298,9 +301,9 @@ class Surroundings:
             return None
         (other, is_other), (own, _) = sides
         sign = SIGNS[part.sign]
-        return self.compared(other, sign, own) if is_other else self.compared(own, _mirrored(sign), other)
+        return self._compared(other, sign, own) if is_other else self._compared(own, MIRRORED[sign], other)
 
-    def compared(self, other: Key, sign: Sign, own: Key) -> Join | None:
+    def _compared(self, other: Key, sign: Sign, own: Key) -> Join | None:
         """Return a comparison of two keys, as texts or as numbers; None where it is neither for sure."""
         numbers = [key.kind == "number" for key in (other, own)]
         if self.version == "1.0" and (any(numbers) or sign not in ("=", "!=")):
@@ -361,10 +364,6 @@ class Surroundings:
         if len(sides) != 1:
             raise NotAcross("a concat() of two records")
         return Key("concat", tuple(parts)), sides.pop()
-
-
-def _mirrored(sign: Sign) -> Sign:
-    return _MIRRORED.get(sign, sign)
 
 
 def _conjuncts(expression: Expression) -> Iterator[Expression]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from masktron.rulebook.expressions.tree import GeneralSign
 from masktron.rulebook.schema import XPathVersion
 
 type RecordSource = Literal["file", "original"]
 type Fold = Literal["count", "exists", "distinct", "sum", "avg", "min", "max", "node"]
 """``exists``: whether there is one. ``distinct``: number of distinct values. ``node``: a field of the one record."""
-type Sign = Literal["=", "!=", "<", "<=", ">", ">="]
+type Sign = GeneralSign
 
 
 class NotAcross(Exception):  # noqa: N818 - an outcome, not an error: the check goes to an engine as it is

@@ -6,15 +6,13 @@ checks are rewritten, and are evaluated like any others: over columns, or by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.judge.across.collect import Collector, ConstantValue, RecordCollector
@@ -200,7 +198,7 @@ def plan_passes(
     beside, around = original or (None, ())
     plan = partial(Across, rulebook, layout, outside=outside, original_layout=beside, original_outside=around)
     across = plan(asked)
-    alone = [i for i in across.checks if tiers[i].tier is Tier.RECORDS and not across.reads_others(i)]
+    alone = [i for i in across.checks if tiers[i].tier is Tier.RECORDS and not across.used(i)]
     if alone:
         across = plan([i for i in asked if i not in alone])
     assigned = tuple(
@@ -312,18 +310,10 @@ class TwoPasses:
                 report_whole(self.table.document(), root, (), runner, tally, shown)
 
 
-class DocumentMaker(Protocol):
-    """Makes documents of records."""
-
-    def document(self, batch: Batch, rows: NDArray[np.int64]) -> etree._Element:
-        """Return the root of a document with some records of a batch."""
-        ...
-
-
 class EngineJudge:
     """Verdicts of the engine, a few thousand records at a time."""
 
-    def __init__(self, evaluator: RecordJudge, documents: DocumentMaker) -> None:
+    def __init__(self, evaluator: RecordJudge, documents: DocumentFrame) -> None:
         self._evaluator = evaluator
         self._documents = documents
 
@@ -333,8 +323,8 @@ class EngineJudge:
 
     def rows(self, batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the verdicts of some records."""
-        parts = [self._evaluator.verdicts(self._documents.document(batch, part)) for part in _parts(rows)]
-        return np.concatenate(parts) if parts else self._evaluator.verdicts(self._documents.document(batch, rows))
+        parts = [rows[at : at + _CHUNK] for at in range(0, max(len(rows), 1), _CHUNK)]
+        return np.concatenate([self._evaluator.verdicts(self._documents.document(batch, part)) for part in parts])
 
 
 class ColumnJudge:
@@ -353,8 +343,3 @@ class ColumnJudge:
         if len(rows):
             verdicts[rows] = self._engine.rows(batch, rows)
         return verdicts
-
-
-def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    for at in range(0, len(rows), _CHUNK):
-        yield rows[at : at + _CHUNK]

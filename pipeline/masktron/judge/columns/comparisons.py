@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,7 @@ from masktron.judge.columns.number_items import as_double, together
 from masktron.judge.columns.state import FieldSource
 from masktron.judge.columns.string_items import as_text, at_most_one, atomized, code_table
 from masktron.rulebook.expressions.tree import MIRRORED, RELATIONS
-from masktron.sources.lexical import XML_SPACE
 
-_BOOLEANS: Mapping[str, bool] = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
 MAX_PAIRS = 2048
 
 
@@ -106,16 +103,13 @@ def _order(sign: str, a: Untyped, b: String | Untyped, source: FieldSource) -> N
 def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> Bools:
     if isinstance(b, Untyped):
         return _untyped(MIRRORED[sign], b, a, source, doubt)
+    if not isinstance(b, Number):
+        raise NotColumnar("a field is compared with a truth value")
     mine = Doubt()
-    if isinstance(b, Number):
-        number = as_double(a, source, mine)
-        mine.add(_signed_zeros(number.value, b.value))
-        holds = np.asarray(RELATIONS[sign](number.value, b.value))
-    else:
-        truth = _as_boolean(b, source, mine)
-        holds = np.asarray(RELATIONS[sign](_as_boolean(a, source, mine).holds, truth.holds))
+    number = as_double(a, source, mine)
+    mine.add(_signed_zeros(number.value, b.value))
     doubt.add(mine.mask if mine.mask is NO else some(mine.mask & a.present))
-    return holds
+    return np.asarray(RELATIONS[sign](number.value, b.value))
 
 
 def _signed_zeros(a: Doubles, b: Doubles) -> Bools:
@@ -162,23 +156,6 @@ def _among(ones: tuple[Item, ...], others: tuple[Item, ...], source: FieldSource
             doubt.add(some((number == 0) & np.signbit(number) & one.present) if 0 in values else NO)
         holds = holds | (one.present & found)
     return holds
-
-
-def _as_boolean(item: Item, source: FieldSource, doubt: Doubt) -> TruthValue:
-    """Return an item cast to ``xs:boolean``."""
-    match item:
-        case TruthValue():
-            return item
-        case Number():
-            return TruthValue(item.present, (item.value != 0) & ~np.isnan(item.value))
-        case String() | Untyped():
-            text = as_text(item, source, doubt)
-            read = [_BOOLEANS.get(value.strip(XML_SPACE)) for value in text.values]
-            unknown = code_table((r is None for r in read), np.bool_)[text.codes]
-            doubt.add(some(unknown & item.present))
-            return TruthValue(item.present, code_table((bool(r) for r in read), np.bool_)[text.codes])
-        case _:
-            raise NotColumnar("a node as a boolean")
 
 
 def effective(items: Items, source: FieldSource) -> Items:

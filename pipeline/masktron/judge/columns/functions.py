@@ -6,7 +6,6 @@ How arguments are converted is the dialect's; `FUNCTIONS` are those of both.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from functools import reduce
 from types import MappingProxyType
@@ -31,7 +30,7 @@ from masktron.judge.columns.items import (
 )
 from masktron.judge.columns.state import FieldSource, Function, Takes
 from masktron.judge.columns.string_items import combined, mapped, measured, tested
-from masktron.sources.lexical import XML_SPACE
+from masktron.sources.lexical import normalize_space
 
 
 def _negation(source: FieldSource, _: Doubt, items: Items) -> Items:
@@ -65,9 +64,6 @@ def _round_up(values: Doubles) -> Doubles:
     return np.asarray(np.copysign(below + (values - below >= 0.5), values))
 
 
-_SPACES = re.compile(f"[{XML_SPACE}]+")
-
-
 def _made_of(function: Callable[..., str], *takes: Takes, optional: int = 0, context: bool = False) -> Function:
     """Return a function from strings to a string."""
     return Function(takes, lambda _, doubt, *texts: mapped(function, *texts, doubt=doubt), optional, context)
@@ -98,27 +94,19 @@ def _substring(_: FieldSource, doubt: Doubt, text: String, *places: Number) -> I
     columns: list[Any] = [(text.codes, text.values)]
     for place in places:
         doubt.add(some(~place.present))
-        distinct, codes = np.unique(place.value, return_inverse=True)
+        distinct, codes = np.unique(_round_up(place.value), return_inverse=True)
         columns.append((codes.astype(np.int64), tuple(distinct.tolist())))
     codes, results = combined(_part, columns)
     return String(YES, codes, tuple("" if r is None else r for r in results))
 
 
-def _part(text: str, start: float, size: float | None = None) -> str:
-    """Return the characters whose position p, from 1, has ``round(start) <= p < round(start) + round(size)``."""
-    first = _rounded(start)
-    end = math.inf if size is None else first + _rounded(size)
+def _part(text: str, first: float, size: float | None = None) -> str:
+    """Return the characters whose position p, from 1, has ``first <= p < first + size``."""
+    end = math.inf if size is None else first + size
     if math.isnan(first) or math.isnan(end):
         return ""
     low, high = (int(min(max(place, 1.0), len(text) + 1.0)) for place in (first, end))
     return text[low - 1 : high - 1]
-
-
-def _rounded(value: float) -> float:
-    if not math.isfinite(value):
-        return value
-    below = math.floor(value)
-    return float(below + (value - below >= 0.5))
 
 
 _MANY: tuple[Takes, ...] = ("value",) * 100
@@ -135,7 +123,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "round": each_number(_round_up),
         "string": Function(("value",), lambda _, __, text: text, context=True),
         "string-length": Function(("text",), lambda _, doubt, text: measured(len, text, doubt), context=True),
-        "normalize-space": _made_of(lambda text: _SPACES.sub(" ", text.strip(XML_SPACE)), "text", context=True),
+        "normalize-space": _made_of(normalize_space, "text", context=True),
         "translate": _made_of(_translated, "text", "text", "text"),
         "substring": Function(("text", "number", "number"), _substring, optional=1),
         "substring-before": _made_of(_before, "text", "text"),

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Literal as OneOf
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from masktron.sources.columns import Batch
 
 
 class NotColumnar(Exception):  # noqa: N818 -- no mistake: the expression goes to an engine
@@ -39,19 +37,6 @@ class Truth:
     unsure: NDArray[np.bool_]
 
 
-class Test(Protocol):
-    """A compiled boolean expression."""
-
-    @property
-    def fields(self) -> frozenset[int]:
-        """Positions in the layout of the fields that it reads."""
-        ...
-
-    def truth(self, batch: Batch) -> Truth:
-        """Evaluate it in every record of a batch; records and cells that are odd may get any answer."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """What the checks of a program say of the records of a batch.
@@ -68,6 +53,21 @@ class Outcome:
     fired: NDArray[np.uint8]
     failed: NDArray[np.uint8]
     unsure: NDArray[np.bool_]
+
+    @classmethod
+    def blank(cls, records: int, checks: int) -> Self:
+        """Return an outcome in which nothing was evaluated."""
+        # one check after the other is written, so columns are what should lie together
+        fired, failed = (np.zeros((records, checks), np.uint8, "F") for _ in range(2))
+        return cls(fired, failed, np.zeros((records, checks), np.bool_, "F"))
+
+    def cleared(self, checks: Iterable[int]) -> Self:
+        """Return this, without numbers of nodes where some checks are unsure."""
+        for check in checks:
+            unsure = self.unsure[:, check]
+            if unsure.any():
+                self.fired[unsure, check] = self.failed[unsure, check] = 0
+        return self
 
 
 type Bools = NDArray[np.bool_]

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.judge.columns.expressions import compile_let, compile_test
-from masktron.judge.columns.items import NotColumnar, Outcome, Test, Truth
+from masktron.judge.columns.expressions import CompiledTest, compile_let, compile_test
+from masktron.judge.columns.items import NotColumnar, Outcome, Truth
 from masktron.judge.columns.state import DOCUMENT, ColumnScope, Dialect
 from masktron.judge.stylesheet import needs_saxon
 from masktron.rulebook.context_match import ContextPath, ContextStep, parse_context
@@ -32,14 +32,14 @@ class Context:
     ----------
     beyond : str
         Why it may match other nodes than records and fields; empty where it cannot.
-    targets : mapping of Target to Test
+    targets : mapping of Target to condition
         The nodes of a record that it may match, each with the condition.
     unknown : mapping of Target to str
         Nodes of a record that it may match under a condition that has no evaluation over columns, with the reason.
     """
 
     beyond: str
-    targets: Mapping[Target, Test]
+    targets: Mapping[Target, _AnyOf]
     unknown: Mapping[Target, str]
 
 
@@ -60,23 +60,23 @@ class _AnyOf:
     Engines may evaluate the parts of a condition in any order, and one of them may be an error.
     """
 
-    groups: tuple[tuple[Test, ...], ...]
+    groups: tuple[tuple[CompiledTest, ...], ...]
 
     @property
     def fields(self) -> frozenset[int]:
         return frozenset().union(*(test.fields for group in self.groups for test in group))
 
+    @property
+    def certain(self) -> bool:
+        """Whether it holds on every node that it is about."""
+        return any(not group for group in self.groups)
+
     def truth(self, batch: Batch) -> Truth:
-        if any(not group for group in self.groups):
+        if self.certain:
             return Truth(np.ones(len(batch), dtype=np.bool_), np.zeros((), dtype=np.bool_))
         truths = [[test.truth(batch) for test in group] for group in self.groups]
         holds = reduce(np.logical_or, (reduce(np.logical_and, (t.holds for t in group)) for group in truths))
         return Truth(holds, reduce(np.logical_or, (t.unsure for group in truths for t in group)))
-
-
-def is_certain(test: Test) -> bool:
-    """Tell whether a condition of a context holds on every node that it is about."""
-    return isinstance(test, _AnyOf) and any(not group for group in test.groups)
 
 
 def compile_context(context: str, scope: ColumnScope) -> Context:
@@ -93,7 +93,7 @@ def compile_context(context: str, scope: ColumnScope) -> Context:
         reason = "the context is not a plain path"
         return Context(reason, {}, dict.fromkeys(_all_targets(scope), reason))
     beyond = ""
-    found: dict[Target, list[tuple[Test, ...]]] = {}
+    found: dict[Target, list[tuple[CompiledTest, ...]]] = {}
     unknown: dict[Target, str] = {}
     for path in paths:
         beyond = beyond or _beyond(path, scope)
@@ -149,7 +149,7 @@ def _way(scope: ColumnScope) -> tuple[_Place, ...]:
     return (*(_Place(tag, above=True) for tag in path[:-1]), _Place(path[-1]))
 
 
-def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[tuple[Test, ...]]:
+def _groups(path: ContextPath, target: Target, scope: ColumnScope) -> Iterator[tuple[CompiledTest, ...]]:
     """Yield for each way to lay a path against a target the predicates that have to hold."""
     way = _way(scope)
     if target is not None:
@@ -205,14 +205,14 @@ class NodeCheck:
     check: int
     wanted: bool
     """What the test has to be: true for an assert, false for a report."""
-    test: Test
+    test: CompiledTest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
     """A rule on one kind of node; without a condition it takes all that are left."""
 
-    condition: Test | None
+    condition: _AnyOf | None
     jobs: tuple[NodeCheck, ...]
 
 
@@ -286,7 +286,8 @@ def _judge(
     outcome.failed[:, job.check] += hit & (truth.holds != job.wanted)
 
 
-_MOST_NODES = 255
+MOST_NODES = 255
+"""Nodes of a record on which a check is counted."""
 _NOT_ASKED = "it was not asked for"
 
 
@@ -316,22 +317,11 @@ class ColumnProgram:
 
     def evaluate(self, batch: Batch) -> Outcome:
         """Evaluate all checks on all records of a batch."""
-        shape = (len(batch), self.width)
-        # one check after the other is written, so columns are what should lie together
-        outcome = Outcome(
-            np.zeros(shape, dtype=np.uint8, order="F"),
-            np.zeros(shape, dtype=np.uint8, order="F"),
-            np.zeros(shape, dtype=np.bool_, order="F"),
-        )
+        outcome = Outcome.blank(len(batch), self.width)
         odd = OddCells(batch)
         for walk in self._walks:
             follow(walk, batch, odd, outcome)
-        for check in self.checks:
-            unsure = outcome.unsure[:, check]
-            if unsure.any():
-                outcome.fired[unsure, check] = 0
-                outcome.failed[unsure, check] = 0
-        return outcome
+        return outcome.cleared(self.checks)
 
 
 def compile_program(
@@ -409,7 +399,7 @@ class _Builder:
             context = compile_context(rule.context, scope)
             jobs = self.rule(rule, context, closed, scope)
             for target, condition in context.targets.items():
-                made = Stage(None if is_certain(condition) else condition, tuple(jobs.get(target, ())))
+                made = Stage(None if condition.certain else condition, tuple(jobs.get(target, ())))
                 stages.setdefault(target, []).append(made)
             for target, reason in context.unknown.items():
                 closed.setdefault(target, f"an earlier rule of the pattern: {reason}")
@@ -450,8 +440,8 @@ def _why_not(context: Context, closed: Mapping[Target, str]) -> str:
     """Return why no check of a rule can be evaluated over columns."""
     if context.beyond or context.unknown:
         return context.beyond or next(iter(context.unknown.values()))
-    if len(context.targets) > _MOST_NODES:
-        return f"the context may match more than {_MOST_NODES} nodes of a record"
+    if len(context.targets) > MOST_NODES:
+        return f"the context may match more than {MOST_NODES} nodes of a record"
     return next((closed[target] for target in context.targets if target in closed), "")
 
 

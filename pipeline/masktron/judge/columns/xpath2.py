@@ -29,7 +29,6 @@ from masktron.judge.columns.items import (
     Items,
     Node,
     NotColumnar,
-    Number,
     TruthValue,
     boolean,
     constant_of,
@@ -53,14 +52,12 @@ from masktron.rulebook.expressions.tree import (
     Expression,
     If,
     Literal,
-    Range,
     Sequence,
     SimpleMap,
 )
 from masktron.rulebook.expressions.words import STANDARD_NAMESPACES
 
 _SCHEMA = STANDARD_NAMESPACES["xs"]
-_MAX_RANGE = 1024
 
 
 def _other(expression: Expression, state: State) -> Items:
@@ -75,8 +72,6 @@ def _other(expression: Expression, state: State) -> Items:
             return each(evaluate(items, state), to, state)
         case Sequence(items=items):
             return joined([evaluate(part, state) for part in items])
-        case Range():
-            return _range(expression, state)
         case _:
             return refused(expression, state)
 
@@ -139,22 +134,6 @@ def _witness(bound: _Bound, body: Expression, state: State, *, every: bool) -> t
         if unsure is not NO:
             doubt.add(some(unsure & item.present))
     return found, doubt.mask
-
-
-def _range(expression: Range, state: State) -> Items:
-    values = []
-    for end in (expression.low, expression.high):
-        items = evaluate(end, state).items
-        item = items[0] if len(items) == 1 else None
-        value = constant_of(item) if isinstance(item, Number) and item.type == "integer" else None
-        if value is None:
-            raise NotColumnar("a range that is not of integer literals")
-        values.append(int(value))
-    low, high = values
-    if high - low >= _MAX_RANGE:
-        raise NotColumnar("a long range")
-    numbers = tuple(literal(k) for k in range(low, high + 1))
-    return Items(numbers, single=len(numbers) < 2)
 
 
 def _chosen(items: Items, condition: Expression, state: State) -> Items:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -64,10 +64,6 @@ def _common_type(numbers: tuple[Number, ...]) -> NumberType:
     return "double" if "double" in types else "decimal" if "decimal" in types else "integer"
 
 
-def _present(numbers: tuple[Number, ...]) -> Bools:
-    return reduce(lambda found, number: found | number.present, numbers, NO)
-
-
 def _negative_zeros(number: Number) -> Bools:
     """Return where a double is a negative zero, of which engines make what they choose."""
     if number.type != "double":
@@ -75,24 +71,16 @@ def _negative_zeros(number: Number) -> Bools:
     return some((number.value == 0) & np.signbit(number.value) & number.present)
 
 
-def _total(source: FieldSource, doubt: Doubt, items: Items) -> Items:
+def _sum(source: FieldSource, doubt: Doubt, items: Items) -> Items:
     """``sum()``: of nothing it is the integer 0."""
-    found = _sum(source, doubt, items)
-    if found is None:
-        return Items((literal(0),), doubt.mask)
-    return Items((found, where(literal(0), some(~found.present))), doubt.mask)
-
-
-def _sum(source: FieldSource, doubt: Doubt, items: Items) -> Number | None:
-    """Return the sum; None where there is nothing to add."""
     doubt.add(items.unsure)
     parts = numbers_of(atomized(items).items, source, doubt)
     if not parts:
-        return None
+        return Items((literal(0),), doubt.mask)
     kind = _common_type(parts)
     if kind == "decimal" or (len(parts) > 2 and len({part.type == "double" for part in parts}) > 1):
         raise NotColumnar("a sum of decimals, or of doubles and integers")
-    present, value, size, whole = _present(parts), np.zeros(1), np.zeros(1), YES
+    present, value, size, whole = there(Items(parts)), np.zeros(1), np.zeros(1), YES
     any_order = kind == "integer" or (len(parts) > 2 and not items.ordered)
     for part in parts:
         doubt.add(_negative_zeros(part))
@@ -104,7 +92,7 @@ def _sum(source: FieldSource, doubt: Doubt, items: Items) -> Number | None:
     if any_order:
         # integers that fit add up to the same in any order
         doubt.add(some(~(whole & (size < EXACT)) & present))
-    return Number(present, value, kind)
+    return Items((Number(present, value, kind), where(literal(0), some(~present))), doubt.mask)
 
 
 def _extreme(source: FieldSource, doubt: Doubt, items: Items, *, largest: bool) -> Items:
@@ -225,7 +213,7 @@ FUNCTIONS2: Mapping[str, Function] = MappingProxyType(
         "empty": Function(("items",), lambda _, __, items: boolean(~there(items), items.unsure)),
         "distinct-values": Function(("items",), _distinct),
         "abs": each_number(np.abs),
-        "sum": Function(("items",), _total),
+        "sum": Function(("items",), _sum),
         "min": Function(("items",), partial(_extreme, largest=False)),
         "max": Function(("items",), partial(_extreme, largest=True)),
         # to Saxon, not every empty string contains the empty string

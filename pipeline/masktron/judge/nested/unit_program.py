@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import RulebookError
 from masktron.judge.columns.items import Outcome
-from masktron.judge.columns.program import ColumnProgram, compile_program
+from masktron.judge.columns.program import MOST_NODES, ColumnProgram, compile_program
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.context_match import ContextPath
 from masktron.rulebook.expressions.parsing import parsed
@@ -38,7 +38,7 @@ from masktron.rulebook.expressions.tree import (
     Step,
     walk,
 )
-from masktron.rulebook.schema import Let, Pattern, Rulebook
+from masktron.rulebook.schema import Pattern, Rulebook
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.flat_records import BatchRows, UnitBatch, UnitPart
 from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
@@ -258,7 +258,10 @@ class _Placing:
             if at is None:
                 continue
             for check in rule.checks:
-                if all(self._stays(text, at) for text in (*before, *_values([*lets, *rule.lets]), check.test)):
+                if all(
+                    self._stays(text, at)
+                    for text in (*before, *(let.value for let in (*lets, *rule.lets)), check.test)
+                ):
                     yield check.index, at
 
     def _level(self, paths: Sequence[ContextPath]) -> LevelPath | None:
@@ -306,16 +309,11 @@ def _has(level: Level, local: str, *, attribute: bool) -> bool:
     return (local, attribute) in fields or (not attribute and level.name == local)
 
 
-def _values(lets: Sequence[Let]) -> Iterator[str]:
-    yield from (let.value for let in lets)
-
-
 ENOUGH = 100
 """Units of a composition from which on rules are unrolled for it: for fewer, the engine takes less time."""
 _MOST_PLANS = 500
 _MOST_PLACES = 64
 """Members, all the way down, beyond which a unit is left to the engine."""
-_MOST_NODES = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -381,7 +379,7 @@ def wide_plan(
     unrolled = unroll(rulebook, wide, layout)
     reasons = dict(unrolled.reasons)
     nodes = Counter(origin.check for origin in unrolled.origins)
-    reasons |= {check: "it may fire on too many nodes" for check in checks if nodes[check] > _MOST_NODES}
+    reasons |= {check: "it may fire on too many nodes" for check in checks if nodes[check] > MOST_NODES}
     asked = [at for at, origin in enumerate(unrolled.origins) if origin.check not in reasons]
     program, why_not = compile_program(unrolled.rulebook, wide.layout, asked)
     for at in asked:
@@ -471,12 +469,7 @@ class UnitProgram:
         """Evaluate all checks on all units of a batch."""
         if not isinstance(batch, UnitBatch):
             raise TypeError("not a batch of units")
-        shape = (len(batch), self._width)
-        outcome = Outcome(
-            np.zeros(shape, dtype=np.uint8, order="F"),
-            np.zeros(shape, dtype=np.uint8, order="F"),
-            np.zeros(shape, dtype=np.bool_, order="F"),
-        )
+        outcome = Outcome.blank(len(batch), self._width)
         outcome.unsure[:, sorted(self._wide)] = True
         if batch.given is None:
             batch.kept[:] = [*self._level_parts(batch), *self._wide_parts(batch)]
@@ -486,12 +479,8 @@ class UnitProgram:
             elif part.of in self._tables:
                 _add_level(outcome, part, self._tables[part.of])
         outcome.unsure[np.ix_(batch.mixed, self._ordered)] = True
-        for check in self._checks:
-            unsure = outcome.unsure[:, check]
-            unsure |= batch.odd
-            outcome.fired[unsure, check] = 0
-            outcome.failed[unsure, check] = 0
-        return outcome
+        outcome.unsure[np.ix_(batch.odd, self._checks)] = True
+        return outcome.cleared(self._checks)
 
     def _level_parts(self, batch: UnitBatch) -> Iterator[UnitPart]:
         """Yield the tables of the levels that have checks."""
@@ -531,7 +520,7 @@ def _add_level(outcome: Outcome, part: UnitPart, program: ColumnProgram) -> None
             np.bincount(part.units, weights=counts[:, check], minlength=rows) for counts in (own.fired, own.failed)
         )
         outcome.unsure[part.units[own.unsure[:, check]], check] = True
-        outcome.unsure[:, check] |= fired > _MOST_NODES
+        outcome.unsure[:, check] |= fired > MOST_NODES
         outcome.fired[:, check] += fired.astype(np.uint8)
         outcome.failed[:, check] += failed.astype(np.uint8)
 

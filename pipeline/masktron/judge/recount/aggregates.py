@@ -391,11 +391,3 @@ def carrying_guard(frame: Frame, layout: Layout, records: int) -> Guard:
     names = PrefixedNames(layout)
     count = f"count({names.path}[@{_NUMBER} = position()]) = {records} and count({names.path}) = {records}"
     return Guard(f"{test} and {count}", (*prefixes.items(), *names.prefixes.items()))
-
-
-def records_in(pieces: Sequence[tuple[int, int]], counted: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield where pieces of a file begin and end, with the positions of their first record and of the next one's."""
-    first = 0
-    for (begin, end), records in zip(pieces, counted, strict=True):
-        yield begin, end, first, first + records
-        first += records

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from masktron.judge.findings import Evaluation
 from masktron.judge.recount.aggregates import (
     Recounted,
     attributes_of,
-    records_in,
     recounted,
 )
 from masktron.judge.recount.field_values import FieldValues
@@ -279,7 +279,8 @@ class Recount:
         inside, outside = able - planned.outside, able & planned.outside
         if outside:
             yield JudgeTask(lane, engine, -1, 0, 0, (), book, layout, outside, around=True)
-        for number, (begin, end, first, after) in enumerate(records_in(self._pieces["file"], counted)):
+        spans = zip(self._pieces["file"], pairwise(accumulate(counted, initial=0)), strict=True)
+        for number, ((begin, end), (first, after)) in enumerate(spans):
             if inside:
                 attributes = attributes_of(planned, found, first, after)
                 yield JudgeTask(lane, engine, number, begin, end, attributes, book, layout, inside)
