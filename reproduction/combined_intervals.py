@@ -47,8 +47,8 @@ Take `--full` for releases of `sequential`. With the other rule, few releases le
 intervals cover too often, and are several times as wide as they need to be.
 
 With `bayesian=false` the intervals of `--full` are a little too wide, since the rule assumes that each release draws
-its parameters anew. No rule of combining repairs a model that is wrong: what `cart` loses of a slope, it loses in
-every release, and more releases narrow the interval around the wrong place.
+its parameters anew. No combining rule repairs a
+wrong model. `cart` weakens a slope in every release, so more releases narrow the interval around the wrong value.
 """
 
 

@@ -77,21 +77,21 @@ Written by `python -m reproduction.conditions`. Samples of {RECORDS} records are
 60 % of the variance of income. Income also rises by {SLOPE} for each year of age, and its residual is normal. Wealth
 is lognormal, and higher where income is.
 
-Region, sex and age stay as they are. Each method draws income, then wealth. `cart`, `sequential` and `latent_class`
+Region, sex and age stay unchanged. Each method draws income, then wealth. `cart`, `sequential` and `latent_class`
 also draw a job with three categories. `model_hybrid` and `latent_class` have two components with one covariance,
 `latent_class` one random start; all other parameters have their defaults.
 
 - *Share* is the part of the variance of income that lies between the cells of region by sex, on average over all
   releases.
 - *Covers* is the share of nominal 95 % intervals of `combine`, from {RELEASES} releases of a sample, that cover the
-  value of the population: of the mean income, of the slope of income on age, and of the mean income of the smallest
-  region. The normal linear model of income on age is right, so income is analysed as it is, without logarithms. Where
-  all releases have the same estimate, the interval is that of one release, as `combine` advises.
+  value of the population. The values are the mean income, the slope of income on age, and the mean income of the
+  smallest region. The linear model of income on age is right, so income is analysed without logarithms. If all releases
+  have the same estimate, the interval is that of one release, as `combine` advises.
 """
 TAIL = """\
-Take `cart`, `sequential` or `ipso` where categories and regressions count: between cells they keep the share of the
-variance within 2 %, and their intervals cover nearly as often as those of the samples. Drawn given nothing, the share
-falls to 0.02, which is what chance leaves between twelve cells. Then no interval covers the slope or the mean of the
+Take `cart`, `sequential` or `ipso` if categories and regressions matter. They keep the share of the variance between
+cells within 2 %, and their intervals cover nearly as often as those of the samples. Without conditions the share
+falls to 0.02, which chance leaves between twelve cells. Then no interval covers the slope or the mean of the
 region.
 
 The other methods draw within cells of at least 30 records that one tree forms. Of each sex, the smallest region has

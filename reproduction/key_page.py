@@ -15,18 +15,18 @@ HEAD = """\
 Written by `python -m reproduction.keys_compared` from real runs on the two samples of `make demo`, with the settings
 they come with (`sample_xml/household.toml`, `business.toml`), and on a generated survey (`reproduction/key_survey/`).
 
-*masktron* is one run of `mask`: keys are recoded, with rules to match; cells of keys are suppressed where settings
-ask for it and the rules let them be missing; then numbers are masked. No file appears with fewer than three records
-alike in all keys and the weight, a global risk of 1 % or more, or a rule that does not hold in libxml2 and Saxon.
+*masktron* is one run of `mask`. It recodes keys and translates the rules, suppresses cells of keys if the settings
+ask for it and the rules allow it, and then masks numbers. A file only appears if at least three records share all
+keys and the weight, the global risk is below 1 %, and libxml2 and Saxon confirm every rule.
 
-*The usual order* is that of sdcMicro (Templ, Kowarik and Meindl 2015, Journal of Statistical Software 67(4)), written
-plainly in `reproduction/usual_order.py` from its description: the same recodings of keys, local suppression key by
-key, where a missing value matches every value, then MDAV over all numbers together with the same k, means rounded as
-the file has them. No rule is asked, and the weight is left as it is. It is not the program itself.
+*The usual order* is that of sdcMicro (Templ, Kowarik and Meindl 2015, Journal of Statistical Software 67(4)). We
+wrote it from its description in `reproduction/usual_order.py`; it is not the program itself. It makes the same
+recodings, then local suppression key by key, where a missing value matches every value. Finally MDAV masks all
+numbers together with the same k, and means are rounded like the file. It checks no rule and keeps the weight.
 
-Risk is measured over the keys without the weight, missing values matching every value, so that both ways and the
-file before are compared alike; the last columns of the first table are what `mask` holds to, the written weight
-included. A rule counts the records of the written file that break it, as it is asked of recoded keys.
+Risk is measured over the keys without the weight, with missing values matching every value, for both ways and for
+the original. The last columns of the first table include the written weight, as the limits of `mask` do. For each
+rule, in its form for recoded keys, we count the records of the written file that break it.
 """
 
 
@@ -41,11 +41,13 @@ def page(found: Sequence[Compared]) -> str:
 
 
 COSTS = """\
-Loss of keys is non-uniform entropy (Gionis and Tassa 2009) by what suppressing all of them loses; loss of numbers is
-100 SSE/SST, each field standardised. Seconds are those of whole runs on two cores that had other work: `mask` judges
-the original and, with two engines that are not ours, the written file, which the usual order does not. Losses of
-numbers do not compare as they stand: `mask` groups the fields of each rule by themselves (`--grouping rules`), and k
-records are alike in each block; the usual order groups all numbers at once, and k records are alike in all of them.
+Loss of keys is non-uniform entropy (Gionis and Tassa 2009), relative to suppressing all of them. Loss of numbers is
+100 SSE/SST, each field standardised. Seconds are those of whole runs on two cores with other work. `mask` also judges
+the original and, with two independent engines, the written file.
+
+The losses of numbers are not directly comparable. `mask` groups the fields of each rule separately (`--grouping
+rules`), so k records share the values of each block. The usual order groups all numbers at once, so k records share
+all of them.
 """
 RULES = """\
 Translated rules are the same for both ways. *Records that break rules* sums over rules.

@@ -10,25 +10,25 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Households masked under their rules, beside persons alone and a flat file
 
-Written by `python -m reproduction.nested_compared` from real runs on a generated survey that is made like EU-SILC
-(`reproduction/generated_households.py`): households with their persons, components of income, totals of households,
-equivalised income within a tolerance of rounding, ages of parents and children; 22 rules on and across both levels
-(`reproduction/nested_survey/survey.sch`).
+Written by `python -m reproduction.nested_compared` from real runs on a generated survey in the style of
+EU-SILC (`reproduction/generated_households.py`). It has households with persons, components of income, household
+totals, equivalised income within a rounding tolerance, and ages of parents and children. 22 rules apply within and
+across both levels (`reproduction/nested_survey/survey.sch`).
 
-- *masktron* is one run of `mask` with the settings beside the rules: k households of one composition are alike in all
-  masked numbers, their own and those of all their persons.
-- *Persons alone*: MDAV over the numbers of all persons, as tools do that read one table; households stay as they are.
-- *Flat file*: MDAV over rows of persons with the numbers of their household repeated, as many offices hold files;
-  a household is then what its first row says.
+- *masktron* is one run of `mask` with the settings beside the rules. k households of one composition share all masked
+  numbers, their own and those of all their persons.
+- *Persons alone*: MDAV over the numbers of all persons, as in tools for one table. Households stay unchanged.
+- *Flat file*: MDAV over rows of persons with the numbers of their household repeated, as many offices hold files. The
+  first row then stands for the household.
 
-Both are written plainly (`reproduction/nested_compared.py`), and know no rule. Means are rounded to whole numbers, as
+The last two are plain code (`reproduction/nested_compared.py`) without rules. Means are rounded to whole numbers, as
 the file has them.
 """
 _ALIKE = """\
-*Alike* counts households that share their composition and all masked numbers, position by position: who knows the
-numbers of one member finds the household, and with it all others. Loss is 100 SSE/SST, each number standardised.
-Seconds are those of runs beside other work; `mask` also judges the original and the written file, with engines that
-are not ours.
+*Alike* counts households that share their composition and all masked numbers, position by position. An intruder who
+recognises one member by its numbers finds the household, and with it all others. Loss is 100 SSE/SST, each number
+standardised. Seconds are those of runs beside other work; `mask` also judges the original and the written file, with
+independent engines.
 """
 _RELEASES = """\
 What the commands say of the files of masktron. *Linked* are households, and persons, whose masked numbers are nearest
