@@ -85,8 +85,8 @@ also draw a job with three categories. `model_hybrid` and `latent_class` have tw
   releases.
 - *Covers* is the share of nominal 95 % intervals of `combine`, from {RELEASES} releases of a sample, that cover the
   value of the population. The values are the mean income, the slope of income on age, and the mean income of the
-  smallest region. The linear model of income on age is right, so income is analysed without logarithms. If all releases
-  have the same estimate, the interval is that of one release, as `combine` advises.
+  smallest region. The linear model of income on age is right, so income is analysed without logarithms. If all
+  releases have the same estimate, the interval is that of one release, as `combine` advises.
 """
 TAIL = """\
 Take `cart`, `sequential` or `ipso` if categories and regressions matter. They keep the share of the variance between

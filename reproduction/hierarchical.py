@@ -87,8 +87,8 @@ As in the paper, samples have 315 households; we take 100 samples. Total incomes
 - *covered*: share of 95 % intervals that contain Q. They come from the sample, from the releases by `T = b/m + v`
   (Reiter 2003), and from the formula in print.
 
-The paper appears to print `T = (1 - 1/m) b - v`, which is no known rule; `(1 + 1/m) b - v` is the one for fully
-synthetic data. Here b is small beside v, so both are negative and give no interval.
+The paper appears to print `T = (1 - 1/m) b - v`, which is no known rule. For fully synthetic data it is
+`(1 + 1/m) b - v`. Here b is small beside v, so both are negative and give no interval.
 """
 
 ERRORS = """\
@@ -265,9 +265,9 @@ def _findings(main: Study, studies: dict[Stop, Study]) -> str:
         f"{_holds(bool(7 < medians.mean() < 27))} within a factor of 2.",
         f"- *Analysts come to the same inferences*: intervals of both averages by Reiter's variance cover in "
         f"{_share(means[1, 0])} and {_share(means[1, 1])}, those of the samples in {_share(means[0, 0])} and "
-        f"{_share(means[0, 1])}; with the variance in print, in {_share(means[2, 0])} and {_share(means[2, 1])}. "
-        "Coefficients of a replaced variable move towards zero, as they do in the paper, and their intervals miss Q "
-        "more often than they should: the tables show which ones.",
+        f"{_share(means[0, 1])}. With the variance in print they cover in {_share(means[2, 0])} and "
+        f"{_share(means[2, 1])}. Coefficients of a replaced variable move towards zero, as in the paper, and their "
+        "intervals miss Q too often: see the tables.",
         "",
     ])  # fmt: skip
 

@@ -66,9 +66,9 @@ Figures 6 and 7 of the paper, in the documented reading. Risk falls in almost th
 OTHER = """\
 ### Other readings
 
-The references come from the earlier study. Users should look at the intruder who knows all 13 variables: masking
-block by block leaves nearly every record linkable at the usual k. S2 agrees to the digit, so the difference in S1
-comes from its blocks, most likely from the groups of the four records with V8 < 1115.
+The references come from the earlier study. Users should look at DBRL with all 13 variables: masking block by block
+leaves nearly every record linkable at the usual k. S2 agrees to the digit, so the difference in S1 comes from its
+blocks, most likely from the groups of the four records with V8 < 1115.
 """
 
 LEAST = """\
