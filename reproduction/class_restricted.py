@@ -378,8 +378,8 @@ the least ABICO among the runs with at most this linkage and no better mixed cla
 
 WHY = """\
 The conclusion holds: at equal linkage, ABISD of the benchmark is more than ten times that of CAMP-CREST, and ABICO
-several times. In the paper ABISD differs by 10 to 44 times, and ABICO by 3 to 6. Classes in the tree mix them better
-(lower X^2).
+several times. In the paper ABISD differs by 10 to 44 times, and ABICO by 3 to 6. Classes are mixed better (lower X^2)
+if the tree considers them.
 
 Three things differ:
 
