@@ -92,7 +92,12 @@ _WORDS: dict[str, str] = {
     "in": "in",
     "than": "then",
     "equals": "==",
+    "und": "and",
+    "oder": "or",
 }
+
+_IMPLIED = re.compile(r"(?P<left>.*[<>=!].*?)\s*=>\s*(?P<right>.*[<>=!].*)")
+"""A => between two conditions, where an implication may be meant."""
 
 _SLIPS: tuple[tuple[str, str, str], ...] = (
     (r"\bif\b.*\0:", "a colon behind a condition", "then"),
@@ -101,6 +106,12 @@ _SLIPS: tuple[tuple[str, str, str], ...] = (
     (r"(\d+)\s*\0:\s*(\d+)", r"\1:\2", r"\1..\2"),
     (r"\0:", "a colon here", "a range as 1..5, and the name of a rule at the beginning of its line"),
     (r"(?P<at>\d+)\.(\d{3})\s*\0,\s*(\d+)", r"the decimal comma of \1.\2,\3", r"\1\2.\3"),
+    (r"(?<![\d.])(?P<at>[1-9]\d{0,2})\0((?:,\d{3}){2,})(?!\d)", r"the commas of \1\2", "the number without commas"),
+    (
+        r"(?<![\d.])(?P<at>[1-9]\d{0,2})\s*\0,\s*(?=(\d{3})(?!\d))(\d+?)0*(?!\d)",
+        r"the comma of \1,\2",
+        r"\1\2 for thousands, or \1.\3 for a decimal",
+    ),
     (r"(?P<at>\d+)\s*\0,\s*(\d+)", r"the decimal comma of \1,\2", r"\1.\2"),
     (r"(\d+)\.(\d+)\0\.(\d+)", r"the number \1.\2.\3", r"\1\2\3, without dots"),
     (r"(\d+)\s+\0(\d+)", r"the number \1 \2", r"\1\2, without blanks"),
@@ -124,6 +135,7 @@ _SLIPS: tuple[tuple[str, str, str], ...] = (
         r"\2 after \1 without a sign",
         r"\1 == \2, or another comparison",
     ),
+    (r"\{[^{}]*\0([^\W\d][\w.]*)", r"\1 as a value of a set", r'quotation marks: "\1"'),
     (r"([)}\"'])\s*\0([\w.\"'`]+)", r"\2 after \1 without a sign", "a sign or and, or between them"),
 )
 """What stands around the place, which is \\0; what it is called, and what to write."""
@@ -165,7 +177,11 @@ def slip_at(  # noqa: PLR0911 -- one branch per kind of slip
         for pattern, construct, instead in _SIGNS:
             sign = re.match(pattern, text[begin:])
             if sign and begin + sign.end() > at:
-                return slip(construct, instead, begin)
+                implied = _IMPLIED.fullmatch(text.strip()) if construct == "=>" else None
+                meant = (
+                    "if {left} then {right}, or >= for a comparison".format(**implied.groupdict()) if implied else ""
+                )
+                return slip(construct, meant or instead, begin)
     for token in (here, last):
         word = token.value.lower() if token is not None and token.type in ("NAME", "NOT") else ""
         if token is not None and word in _WORDS and (token is here or len(before) > 1 or word == "if"):
