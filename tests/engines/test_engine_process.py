@@ -22,7 +22,7 @@ from lent_engines import Lending
 from masktron import child_process
 from masktron.child_process import TooLongError
 from masktron.engines import saxon
-from masktron.engines.engine_process import EngineProcess
+from masktron.engines.engine_process import EngineProcess, EngineTimeError
 from masktron.errors import Exit, ResourceError
 from masktron.executor.local_processes import LocalProcesses
 from masktron.judge import programs, runner
@@ -83,7 +83,7 @@ def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> Non
     program = saxon.Stylesheet(stylesheet)
     before = engine().child().process.pid
     begun = time.monotonic()
-    with rules_within(0.3), pytest.raises(TooLongError):
+    with rules_within(0.3), pytest.raises(EngineTimeError):
         program.run(text(40))
     assert time.monotonic() - begun < 30  # the answer takes hours
     assert ends(before)
@@ -207,7 +207,7 @@ def test_many_records_that_take_long_together_are_no_error(tmp_path: Path, monke
         # as if each record took a hundredth of a second
         if question == "run" and seconds is not None and str(given[2]).count("<Record>") > 100 * seconds:
             late.append(question)
-            raise TooLongError
+            raise EngineTimeError
         return ends(self, None, question, *given)
 
     monkeypatch.setattr(EngineProcess, "within", within)

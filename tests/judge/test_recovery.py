@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from masktron.engines.engine_process import EngineError, EngineTimeError, InternalEngineError
 from masktron.engines.saxon_engine import silenced
 from masktron.errors import RulebookError
 from masktron.judge import exact, runner
-from masktron.judge.programs import EngineError, EngineTimeError, InternalEngineError, Program
+from masktron.judge.programs import Program
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.runner import SlowRuleError
 from masktron.judge.second_opinions import Cutting, Question, engine_opinions

@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from examples import parts
-from masktron.child_process import ChildLostError, ChildProcess, RefusedError, TooLongError
-from masktron.engines.engine_process import EngineProcess
+from masktron.child_process import ChildLostError, ChildProcess, RefusedError
+from masktron.engines.engine_process import EngineProcess, EngineTimeError
 from masktron.errors import DocumentError, ResourceError
 from masktron.executor.contract import AHEAD, Executor
 from masktron.executor.local_processes import LocalProcesses
@@ -284,7 +284,7 @@ def refusing_saxon(_self: EngineProcess, _seconds: float | None, question: str, 
     if question == "version":
         return "Saxon"
     if question == "run_parsed":
-        raise TooLongError
+        raise EngineTimeError
     return 1
 
 

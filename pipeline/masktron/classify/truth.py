@@ -11,7 +11,6 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.child_process import TooLongError
 from masktron.constraints import (
     Atom,
     Form,
@@ -29,6 +28,7 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.engines import saxon
+from masktron.engines.engine_process import EngineError, EngineTimeError
 from masktron.errors import ResourceError, RulebookError
 from masktron.processes import rule_seconds
 from masktron.rulebook.expressions.forbidden import shortened
@@ -109,7 +109,7 @@ def _not_evaluated(engine: str, test: str, reason: str) -> RulebookError:
 def _saxon(test: str, record: etree._Element) -> bool:
     try:
         return _evaluated(test, record)
-    except saxon.SaxonError:
+    except EngineError:
         if problem := _misspelled(test):
             raise _not_evaluated("Saxon", test, problem) from None
         return False
@@ -118,7 +118,7 @@ def _saxon(test: str, record: etree._Element) -> bool:
 def _evaluated(test: str, record: etree._Element) -> bool:
     try:
         return saxon.decide(etree.tostring(record, encoding="unicode"), STANDARD_NAMESPACES, test)
-    except TooLongError:
+    except EngineTimeError:
         seconds, expression = rule_seconds(), shortened(test)
         raise ResourceError.of(
             "rule-too-slow", engine="Saxon", seconds=seconds, expression=expression, on="on one value"
@@ -136,7 +136,7 @@ def _misspelled(test: str) -> str:
         return f"${free[0]} has no value there"
     try:
         _evaluated(f"if (self::Nothing) then boolean({test}) else true()", etree.Element("Record"))
-    except saxon.SaxonError as error:
+    except EngineError as error:
         return str(error)
     return ""
 

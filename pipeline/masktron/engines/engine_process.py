@@ -7,9 +7,25 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from masktron.child_process import ChildLostError, ChildProcess, TooLongError, Work
+from masktron.child_process import ChildLostError, ChildProcess, RefusedError, TooLongError, Work
 from masktron.errors import ResourceError
 from masktron.memory import address_space
+from masktron.processes import rule_seconds
+
+
+class EngineError(RefusedError):
+    """An engine stopped; the text is its message. It never reaches the user without the rule that caused it."""
+
+
+class InternalEngineError(EngineError):
+    """An engine stopped by a fault of its own: what it was asked has an answer, and may be asked in another way."""
+
+
+class EngineTimeError(EngineError):
+    """An engine was ended since it took longer than it may."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        super().__init__(f"it took more than {rule_seconds() if seconds is None else seconds:g} s")
 
 
 class EngineProcess:
@@ -40,9 +56,9 @@ class EngineProcess:
 
         Raises
         ------
-        RefusedError
+        EngineError
             The engine does not take it.
-        TooLongError
+        EngineTimeError
             It took longer, and the engine was ended.
         ResourceError
             The process could not be started, or was ended from outside.
@@ -53,7 +69,7 @@ class EngineProcess:
         try:
             return child.ask((question, given), seconds)
         except TooLongError:
-            raise
+            raise EngineTimeError(seconds) from None
         except ChildLostError as lost:
             raise self._lost(lost) from None
 

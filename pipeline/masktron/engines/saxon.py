@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import weakref
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from masktron.child_process import RefusedError, TooLongError
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon_engine import SaxonEngine, opened_saxon
 from masktron.processes import RULE_SECONDS, interpreter, is_member, rule_seconds
-
-
-class SaxonError(Exception):
-    """What Saxon says, one error after the other."""
-
-    @property
-    def internal(self) -> bool:
-        """Whether Saxon itself is at fault."""
-        return "Internal error" in str(self) or "NullPointerException" in str(self)
-
-    @property
-    def first(self) -> str:
-        """The first message, in one line, without the position in our generated stylesheet."""
-        found = re.split(r"\n(?=Error|Static error|Type error|Warning)", str(self).strip())
-        text = next((one for one in found if not one.startswith("Warning")), found[0])
-        if text.startswith(("Error", "Static error", "Type error")):
-            text = text.partition("\n")[2] or text
-        return " ".join(text.split()) or "unknown error"
 
 
 class _Here:
@@ -64,28 +44,15 @@ def engine() -> EngineProcess | None:
 
 def _ask(seconds: float | None, question: str, *given: Any) -> Any:
     engine = _OWN.engine
-    try:
-        if dropped := [number for process, number in _OWN.dropped if process == engine.started]:
-            engine.within(seconds, "forget", dropped)
-        _OWN.dropped.clear()
-        return engine.within(seconds, question, *given)
-    except RefusedError as error:
-        raise SaxonError(str(error)) from None
+    if dropped := [number for process, number in _OWN.dropped if process == engine.started]:
+        engine.within(seconds, "forget", dropped)
+    _OWN.dropped.clear()
+    return engine.within(seconds, question, *given)
 
 
 def _ask_once(question: str, *given: Any) -> Any:
-    """Ask what Saxon has answered within the time of a rule, or not at all.
-
-    Raises
-    ------
-    SaxonError
-        Too long is an error, too.
-    """
-    seconds = max(rule_seconds(), RULE_SECONDS)
-    try:
-        return _ask(seconds, question, *given)
-    except TooLongError:
-        raise SaxonError(f"it takes more than {seconds:g} s") from None
+    """Ask what has nothing to do with a rule, and so has the usual time at least."""
+    return _ask(max(rule_seconds(), RULE_SECONDS), question, *given)
 
 
 @cache
@@ -99,7 +66,7 @@ def values(text: str, prefixes: Mapping[str, str], expression: str) -> list[str]
 
     Raises
     ------
-    SaxonError
+    EngineError
     """
     return list(_ask_once("values", text, dict(prefixes), expression))
 
@@ -109,8 +76,7 @@ def decide(text: str, prefixes: Mapping[str, str], test: str) -> bool:
 
     Raises
     ------
-    SaxonError
-    TooLongError
+    EngineError
     """
     return bool(_ask(rule_seconds(), "decide", text, dict(prefixes), test))
 
@@ -149,7 +115,7 @@ class SaxonDocument(_Numbered):
 
     Raises
     ------
-    SaxonError
+    EngineError
         It is not well-formed.
     """
 
@@ -176,7 +142,7 @@ class Stylesheet(_Numbered):
 
     Raises
     ------
-    SaxonError
+    EngineError
     """
 
     def __init__(self, text: str, *, careful: bool = False, documents: Mapping[str, str] | None = None) -> None:
@@ -188,8 +154,7 @@ class Stylesheet(_Numbered):
 
         Raises
         ------
-        SaxonError
-        TooLongError
+        EngineError
         """
         return str(_ask(rule_seconds(), "run", self.current(), self._careful, text))
 
@@ -198,8 +163,7 @@ class Stylesheet(_Numbered):
 
         Raises
         ------
-        SaxonError
-        TooLongError
+        EngineError
         """
         program = self.current()
         return str(_ask(rule_seconds(), "run_parsed", program, document.current()))

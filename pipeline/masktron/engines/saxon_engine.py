@@ -6,12 +6,14 @@ Nothing but Saxon is loaded here, so that a process which serves it is there at 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from masktron.child_process import RefusedError, silence_streams
+from masktron.child_process import silence_streams
+from masktron.engines.engine_process import EngineError, InternalEngineError
 
 if TYPE_CHECKING:
     from saxonche import PySaxonProcessor, PyXdmNode, PyXsltExecutable
@@ -113,7 +115,7 @@ class SaxonEngine:
 
         Raises
         ------
-        RefusedError
+        EngineError
             What Saxon says against it.
         """
         try:
@@ -121,7 +123,7 @@ class SaxonEngine:
                 return getattr(self, question)(*given)
         except Exception as error:
             if type(error).__name__ == "PySaxonApiError":
-                raise RefusedError(str(error)) from None
+                raise _engine_error(str(error)) from None
             raise
 
     def version(self) -> str:
@@ -180,6 +182,16 @@ class SaxonEngine:
             engine.declare_namespace(prefix, uri)
         engine.set_context(xdm_item=item)
         return engine
+
+
+def _engine_error(text: str) -> EngineError:
+    """Return the first message in what Saxon says, in one line, without the position in our generated stylesheet."""
+    found = re.split(r"\n(?=Error|Static error|Type error|Warning)", text.strip())
+    first = next((one for one in found if not one.startswith("Warning")), found[0])
+    if first.startswith(("Error", "Static error", "Type error")):
+        first = first.partition("\n")[2] or first
+    internal = "Internal error" in text or "NullPointerException" in text
+    return (InternalEngineError if internal else EngineError)(" ".join(first.split()) or "unknown error")
 
 
 def opened_saxon() -> Callable[[tuple[str, tuple[Any, ...]]], Any]:

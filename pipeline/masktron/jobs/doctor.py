@@ -10,7 +10,8 @@ from types import MappingProxyType
 from lxml import etree
 
 import masktron
-from masktron.engines.saxon import SaxonError, values
+from masktron.engines.engine_process import EngineError
+from masktron.engines.saxon import values
 from masktron.errors import InstallationError, ResourceError
 from masktron.extras import OPTIONAL_PACKAGES, shortcoming_of
 from masktron.judge import describe_engine
@@ -105,11 +106,11 @@ def _saxon() -> EngineProbe:
     """Ask Saxon; what keeps it from working is told beside the rest, not instead of it."""
     try:
         name = describe_engine("saxon")
-    except (SaxonError, ResourceError) as error:
+    except (EngineError, ResourceError) as error:
         return EngineProbe("SaxonC", works=False, why=_in_a_line(error))
     try:
         answer = values(_RECORDS, {}, "sum(//V) = 3")
-    except (SaxonError, ResourceError) as error:
+    except (EngineError, ResourceError) as error:
         return EngineProbe(name, works=False, why=_in_a_line(error))
     return EngineProbe(name, works=answer == ["true"])
 

@@ -10,7 +10,8 @@ from lxml import etree
 
 from masktron.classify.forms import domain_atoms
 from masktron.constraints import Form, InDomain
-from masktron.engines.saxon import SaxonError, values
+from masktron.engines.engine_process import EngineError
+from masktron.engines.saxon import values
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.problems.problem import Setting
 from masktron.rulebook.schema import Rulebook
@@ -82,7 +83,7 @@ def _saxon(
     for atom in atoms:
         try:
             found.append(frozenset(values(text, namespaces, f"distinct-values(({atom.path}) ! string())")))
-        except SaxonError as error:
+        except EngineError as error:
             raise _unreadable(atom, str(error)) from None
     return found
 

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from lxml import etree
 
-from masktron.child_process import RefusedError, TooLongError, silence_streams
+from masktron.child_process import silence_streams
 from masktron.engines import saxon
-from masktron.engines.engine_process import EngineProcess
+from masktron.engines.engine_process import EngineError, EngineProcess
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.judge.conversions import URI
 from masktron.judge.rewriting import document_name
@@ -57,21 +57,6 @@ def _messages(error: etree.LxmlError) -> str:
 APART = 200_000
 """Characters of a whole document from which on libxml2 has a process for it, as it can take the square of its size:
 to start one takes a tenth of a second."""
-
-
-class EngineError(Exception):
-    """An engine stopped; the text is its message. It never reaches the user without the rule that caused it."""
-
-
-class InternalEngineError(EngineError):
-    """An engine stopped by a fault of its own: what it was asked has an answer, and may be asked in another way."""
-
-
-class EngineTimeError(EngineError):
-    """An engine was ended since it took longer than a rule may."""
-
-    def __init__(self) -> None:
-        super().__init__(f"it took more than {rule_seconds():g} s")
 
 
 class Program(Protocol):
@@ -337,12 +322,7 @@ class _Libxml2:
 
     def _run_apart(self, document: str) -> str:
         documents = {name: text() for name, text in self._documents.items()}
-        try:
-            return str(_APART.engine.within(rule_seconds(), "run", *self._given, documents, document))
-        except RefusedError as error:
-            raise EngineError(str(error)) from None
-        except TooLongError:
-            raise EngineTimeError from None
+        return str(_APART.engine.within(rule_seconds(), "run", *self._given, documents, document))
 
 
 def opened_libxml2() -> Callable[[tuple[str, tuple[Any, ...]]], str]:
@@ -351,15 +331,12 @@ def opened_libxml2() -> Callable[[tuple[str, tuple[Any, ...]]], str]:
 
     def run(text: str, numbers: bool, documents: Mapping[str, str], document: str) -> str:
         key = (text, numbers, tuple(documents.items()))  # a stylesheet is compiled once
-        try:
-            if key not in programs:
-                given = {name: partial(str, content) for name, content in documents.items()}
-                programs[key] = _Libxml2(text, given, numbers=numbers)
-            # the document was parsed before, by a parser with limits
-            parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
-            return programs[key].run(etree.fromstring(document, parser))
-        except EngineError as error:
-            raise RefusedError(str(error)) from None
+        if key not in programs:
+            given = {name: partial(str, content) for name, content in documents.items()}
+            programs[key] = _Libxml2(text, given, numbers=numbers)
+        # the document was parsed before, by a parser with limits
+        parser = etree.XMLParser(no_network=True, resolve_entities=False, huge_tree=True)
+        return programs[key].run(etree.fromstring(document, parser))
 
     silence_streams()  # what it prints quotes values of records
     return lambda asked: run(*asked[1])
@@ -378,13 +355,10 @@ _APART = _Apart()
 class _Saxon:
     def __init__(self, text: str, documents: Mapping[str, Callable[[], str]], *, careful: bool) -> None:
         asked = {name: document() for name, document in documents.items() if f"${name}" in text}
-        try:
-            self._stylesheet = saxon.Stylesheet(text, careful=careful, documents=asked)
-        except saxon.SaxonError as error:
-            raise EngineError(error.first) from None
+        self._stylesheet = saxon.Stylesheet(text, careful=careful, documents=asked)
 
     def run(self, root: etree._Element) -> str:
-        return self._answer(self._stylesheet.run, etree.tostring(root, encoding="unicode"))
+        return self._stylesheet.run(etree.tostring(root, encoding="unicode"))
 
     def run_bytes(self, document: bytes, encoding: Encoding, guard: Guard) -> str:
         return self.run_parsed(self.parse(document, encoding, guard))
@@ -394,25 +368,14 @@ class _Saxon:
             text = document[len(encoding.bom) :].decode(encoding.codec)
             # the declaration speaks of bytes
             parsed = saxon.SaxonDocument(text[len(encoding.declaration) :], guard.test, dict(guard.prefixes))
-        except UnicodeDecodeError as problem:
+        except (UnicodeDecodeError, EngineError) as problem:
             raise NotFramedError(str(problem)) from None
-        except saxon.SaxonError as problem:
-            raise NotFramedError(problem.first) from None
         if not parsed.passed:
             raise NotFramedError(guard.test)
         return parsed
 
     def run_parsed(self, document: saxon.SaxonDocument) -> str:
-        return self._answer(self._stylesheet.run_parsed, document)
-
-    @staticmethod
-    def _answer[T](ask: Callable[[T], str], document: T) -> str:
-        try:
-            return ask(document)
-        except saxon.SaxonError as error:
-            raise (InternalEngineError if error.internal else EngineError)(error.first) from None
-        except TooLongError:
-            raise EngineTimeError from None
+        return self._stylesheet.run_parsed(document)
 
 
 _REMEMBERED = 1 << 16

@@ -12,13 +12,11 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.counts import counted
+from masktron.engines.engine_process import EngineError, EngineTimeError, InternalEngineError
 from masktron.errors import MasktronError, ResourceError, RulebookError, UsageError
 from masktron.judge.programs import (
     APART,
     Documents,
-    EngineError,
-    EngineTimeError,
-    InternalEngineError,
     Program,
     compile_program,
     describe_engine,

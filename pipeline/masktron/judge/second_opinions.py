@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from masktron.child_process import ChildLostError, RefusedError
-from masktron.engines.engine_process import EngineProcess
+from masktron.engines.engine_process import EngineError, EngineProcess
 from masktron.engines.saxon import engine
 from masktron.executor.contract import Executor
 from masktron.executor.local_processes import LocalProcesses
@@ -28,7 +28,6 @@ from masktron.executor.which import Serial
 from masktron.judge import exact
 from masktron.judge.background import Background
 from masktron.judge.findings import Evaluation
-from masktron.judge.programs import EngineError
 from masktron.judge.recount.recount import Asked, EngineRecount, Recount, asked_of
 from masktron.judge.request import EvaluationRequest, counts_of
 from masktron.judge.runner import EngineChoice, Run, beyond, engine_name, engines_of, runs_of

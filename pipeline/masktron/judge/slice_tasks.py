@@ -14,11 +14,12 @@ from itertools import batched, groupby
 from typing import Any
 
 from masktron.child_process import RefusedError
+from masktron.engines.engine_process import EngineError
 from masktron.errors import DocumentError, ResourceError
 from masktron.executor.contract import Executor
 from masktron.judge.across.selection import NotAcross, RecordSource
 from masktron.judge.findings import Evaluation
-from masktron.judge.programs import APART, Documents, EngineError, Guard, NotFramedError, Program, compile_program
+from masktron.judge.programs import APART, Documents, Guard, NotFramedError, Program, compile_program
 from masktron.judge.recount.aggregates import carrying, carrying_guard
 from masktron.judge.recount.field_values import FieldValues, Reader, program_of, wanted_of
 from masktron.judge.recount.recount import Asked, JudgeTask, ReadTask, RecountTask, TryTask

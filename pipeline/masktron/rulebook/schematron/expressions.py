@@ -11,7 +11,8 @@ from xml.sax.saxutils import quoteattr
 from lxml import etree
 
 from masktron.counts import counted
-from masktron.engines.saxon import SaxonError, Stylesheet
+from masktron.engines.engine_process import EngineError
+from masktron.engines.saxon import Stylesheet
 from masktron.errors import RulebookError
 from masktron.problems.problem import Known, Problem
 from masktron.rulebook.expressions.forbidden import screen, syntax_error
@@ -198,8 +199,8 @@ def compile_all(rulebook: Rulebook) -> None:
     if rulebook.programs:
         try:
             Stylesheet(_stylesheet((), rulebook))
-        except SaxonError as wrong:
-            raise syntax_error(rulebook.programs[0].value("name"), wrong.first, rulebook.programs[0].origin) from None
+        except EngineError as wrong:
+            raise syntax_error(rulebook.programs[0].value("name"), str(wrong), rulebook.programs[0].origin) from None
     if later:
         _compile_2(later, rulebook)
 
@@ -295,13 +296,13 @@ def _unknown(name: str) -> Problem:
 def _compile_2(found: tuple[SourceExpression, ...], rulebook: Rulebook) -> None:
     try:
         Stylesheet(_stylesheet(found, rulebook))
-    except SaxonError as whole:
+    except EngineError as whole:
         for expression in found:
             try:
                 Stylesheet(_stylesheet((expression,), rulebook))
-            except SaxonError as problem:
-                raise _wrong(expression, advice(expression.source, "2.0") or problem.first) from None
-        raise syntax_error("", whole.first, found[0].origin) from None
+            except EngineError as problem:
+                raise _wrong(expression, advice(expression.source, "2.0") or str(problem)) from None
+        raise syntax_error("", str(whole), found[0].origin) from None
 
 
 def innermost(scope: tuple[Let, ...]) -> Callable[[str], str]:
