@@ -31,9 +31,9 @@ standardised. Seconds are those of runs beside other work; `mask` also judges th
 independent engines.
 """
 _RELEASES = """\
-What the commands say of the files of masktron. *Linked* are households, and persons, whose masked numbers are nearest
-to their own original ones: an intruder who knows a household's composition and all its original numbers finds them.
-*Total moved most* is the weighted total of a masked number, beside that of the original.
+The table has the figures of the commands for the files of masktron. *Linked* are households and persons whose masked
+numbers are nearest to their own original ones. An intruder with the composition and all original numbers of a
+household finds it. *Total moved most* is the weighted total of a masked number, beside that of the original.
 """
 _COLUMNS = (
     "k",
