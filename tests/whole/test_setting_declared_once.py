@@ -58,7 +58,7 @@ def test_a_new_setting_is_found_everywhere(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     config = package / "config.py"
     text = config.read_text(encoding="utf-8")
-    place = '    found: str = field(default="", repr=False, compare=False)\n'
+    place = "    seed: MaybeInteger = setting(\n"
     assert place in text
     config.write_text(text.replace(place, DECLARED.strip("\n") + "\n" + place), encoding="utf-8")
     folder = tmp_path / "run"

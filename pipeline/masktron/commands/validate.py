@@ -155,7 +155,7 @@ class Validate(Judges, Verbose, Paged):
     def run(
         self, progress: Progress = no_progress, outputs: Outputs | None = None, judge: EarlyReader | None = None
     ) -> ValidateResult:
-        """Validate; on the command line, write reports, and and go on where libxml2 has begun to read."""
+        """Validate; on the command line, write reports, and go on where libxml2 has begun to read."""
         from masktron.executor.which import asked_executor
         from masktron.jobs.validate import ValidateRequest, run_validate
 

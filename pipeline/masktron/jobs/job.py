@@ -150,7 +150,7 @@ class Job:
             Of the file. Which checks need the whole document after all is known only after it.
         """
         reason = self.source.shape.reason or "the file is small, or not written as plain records"
-        tiers = tiers_of(self.rulebook, self.source, reason)
+        tiers = (evaluation and evaluation.tiers) or tiers_of(self.rulebook, self.source, reason)
         back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
         return tuple(
             Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own

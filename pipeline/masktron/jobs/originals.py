@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
+from masktron.counts import counted
 from masktron.errors import RefusalFacts, ViolationError
 from masktron.executor.contract import Executor
 from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
@@ -99,10 +100,11 @@ def judge_originals(
     bad = np.zeros(len(evaluation.judged), dtype=np.bool_)
     for index in hard:
         bad |= evaluation.judged[:, index] >= Verdict.FAILS
+    broken = {index: int((evaluation.judged[:, index] >= Verdict.FAILS).sum()) for index in sorted(given_up)}
     notes = [
-        f"soft rule {job.rulebook.checks[index].id}: broken in "
-        f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
-        for index in sorted(given_up)
+        f"soft rule {job.rulebook.checks[index].id}: broken "
+        f"{'in ' + counted(records, 'original record') if records else 'outside the records'}, so it is not kept"
+        for index, records in broken.items()
     ]
     notes += departure_notes(job, evaluation)
     outside = _outside_records(job, evaluation, hard)

@@ -211,7 +211,7 @@ def run_validate(
     untested = without_values(asking, wanted=release_safe, rulebook_read=True)
     asked = job.without_asking(untested)  # which may take long, to no purpose
     warnings = size_notes(asked)
-    progress(judging_stage(job, warnings), 0)
+    progress(judging_stage(asked, warnings), 0)
     outputs = request.outputs
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))

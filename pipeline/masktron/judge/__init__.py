@@ -1,9 +1,10 @@
 """Which records obey which rules: the judges, who decides, and who checks that.
 
 Others import from here alone. `verdicts` decides on a file, `engine_opinions` asks engines that are not ours about
-the same file, `RecordJudge` decides on records in memory, and `tiers_of` says how each rule is judged. All answers
-are one value, `Evaluation`: for each check the nodes on which it fired, failed and raised an error, the first
-record where it did, findings, and the verdict on each record where that is asked for.
+the same file, `RecordJudge` decides on records in memory, and `tiers_of` says how each rule is judged. Of a file,
+all answer with one value, `Evaluation`: for each check the number of nodes on which it fired, failed and raised an
+error; from engines also the first record that fails; and findings and the verdict on each record where these are
+asked for.
 
 =============  ===========================  ==================================================================
 judge          module                       what it sees
@@ -20,20 +21,28 @@ recount        `recount`                    values that libxml2 and Saxon read, 
                                             large files.
 =============  ===========================  ==================================================================
 
-**Who decides.** Of a file that is read as blocks, columns decide each rule that they can compile. What is unsure of
-a record goes to the engine, once for equal cells (`walk`). Rules that columns cannot compile go to the engine
-record by record. Rules across records take two passes, or else the engine sees the whole document. Of any other
-file and of single documents the engine decides all: libxml2 in XPath 1.0, Saxon in later versions. `tiered` makes
-this choice.
+**Who decides.** A flat file of some size is read as blocks; from 500 records on also a smaller one, where two
+passes judge a rule of it; and a nested file whose units are composed alike. Of these, columns decide each rule that
+they can compile. What is unsure of a record goes to the engine, of flat files once for equal cells (`walk`). Rules
+that columns cannot compile go to the engine record by record. Rules across records take two passes, or else the
+engine sees the whole document. Of any other file, and of single documents, the engine decides all: libxml2 in XPath
+1.0, with its numbers corrected; Saxon in later versions, for contexts that XSLT 1.0 cannot decide in linear time,
+and for rulebooks with functions or keys of XSLT. `tiered` makes this choice.
 
-**Who checks.** Every finding is made by the engine, on the records that fail; where it does not find there what
-columns said, the run stops. Of written and of checked files, libxml2 and Saxon then count every record of the whole
-file anew, from its bytes (`second_opinions`), while this process decides. Rules across records of large files they
-judge over aggregates that `recount` computes apart from `across`. Counts that differ stop a release; the one
-exception, libxml2 alone in numbers of XPath 1.0 while Saxon agrees, is named in the result.
+**Who checks.** The engine makes every finding, on the records that fail; where it does not find there what columns
+said, the run stops. Then engines that are not ours count every record of a written or checked file anew, from its
+bytes (`second_opinions`): libxml2 as it is, without corrections, for rules of XPath 1.0, and Saxon for all. One
+that has decided alone is not asked again, so that rules of XPath 2.0 and later are Saxon's alone in files that no
+columns decide. Rules across records of large files they judge over aggregates that `recount` computes apart from
+`across`. In `mask`, counts that differ stop the release. In `check` they are a problem, with two exceptions that
+the result names: libxml2 alone in numbers of XPath 1.0 while Saxon agrees, and fewer failures of a rule that fails
+anyway.
 
-**Known errors of engines** are met in one place for each: `by_libxml2`, `conversions` and `recommended` for libxml2,
-`by_saxon` for Saxon. `docs/engines.md` lists them.
+**Known errors of engines** are met in `by_libxml2`, `conversions` and `recommended` for libxml2, whose functions
+`programs` has, and in `by_saxon` for Saxon; its internal errors in `runner`. `docs/engines.md` lists them.
+
+**Beside verdicts** stand `domain_values` (values that a rule takes from a document), `Artefacts` (failures that are
+roundings of doubles), and `compile_program`, by which masking asks columns about values that it makes.
 
 Names are loaded when they are first used, since a process that serves one engine needs few of these modules.
 """

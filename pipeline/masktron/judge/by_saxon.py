@@ -9,6 +9,7 @@ the stylesheet stands for ``substring()``, brackets are added, and a truth value
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from masktron.judge.by_libxml2 import StylesheetDialect
 from masktron.judge.conversions import with_conversions
@@ -88,7 +89,7 @@ class _Saxon(Rewriting):
         self, tree: Expression, changes: Iterable[Change], types: Callable[[], Mapping[str, Type]], *, xpath1: bool
     ) -> None:
         super().__init__(changes)
-        self._types = types
+        self._types = cache(types)  # which looks at all variables in scope
         self._xpath1 = xpath1
         self._brackets = xpath1 and is_xpath1(tree)
 

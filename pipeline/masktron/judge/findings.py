@@ -147,6 +147,8 @@ class Evaluation:
         Checks that were not judged, with the reason; empty of those that are left to the recount.
     objections : mapping of int to str
         Checks of which something else than the counts is wrong.
+    tiers : tuple of Assigned
+        How each check was to be judged, of a file that was read as columns: see `masktron.judge.walk`.
     """
 
     verdicts: NDArray[np.uint8] | None
@@ -161,6 +163,7 @@ class Evaluation:
     first: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     left: Mapping[int, str] = field(default_factory=dict)
     objections: Mapping[int, str] = field(default_factory=dict)
+    tiers: tuple[Any, ...] = ()
 
     @property
     def judged(self) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """Evaluation of flat files over columns; what columns cannot decide goes to the engine, record by record.
 
 The columns say of each record and check whether it holds, fails, or is left to the engine. Findings are made by the
-engine alone, on the records that fail; that it finds there what the columns said is checked each time.
+engine alone, on the records that fail; whenever one is made, what the engine finds is compared with the columns.
 
 Checks across records come to that in two passes where they can: what they read of other records is gathered in a
 first one, and in the second they are checks on one record that carries it. The rest needs the whole document.
@@ -260,7 +260,7 @@ def over_columns(request: EvaluationRequest, blocks: Blocks) -> Evaluation:
 
     frame, batches, compiler, memo = blocks.frame, blocks.batches, blocks.compiler, blocks.memo
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
-    plan, other = _planned(request, blocks, tiers) if blocks.across else (None, None)
+    plan, planned, other = _planned(request, blocks, tiers) if blocks.across else (None, tiers, None)
     # a table has been read by then
     known = original is None or other is not None or same_file(original, request.path)
     documents = request.documents(known=known)
@@ -295,20 +295,20 @@ def over_columns(request: EvaluationRequest, blocks: Blocks) -> Evaluation:
     used = engine_name(rulebook, layout, request.engine)
     # what an engine sees of records that our reader cut is not its own reading of the file
     result = tally.evaluation(f"masktron's columns with {used}" if own or done else used)
-    return replace(result, handed_back=() if passes is None else passes.handed_back(tiers))
+    return replace(result, handed_back=() if passes is None else passes.handed_back(tiers), tiers=planned)
 
 
 def _planned(
     request: EvaluationRequest, blocks: Blocks, tiers: Sequence[Assigned]
-) -> tuple[Across | None, FlatTable | None]:
-    """Plan what can be evaluated across records, if anything can; with the original, where it is another file."""
+) -> tuple[Across | None, tuple[Assigned, ...], FlatTable | None]:
+    """Plan what can be evaluated across records, and say how each check then is; also return the original."""
     rulebook, original, own = request.rulebook, request.original, (request.layout, blocks.frame.outside)
-    across, _ = plan_passes(rulebook, *own, tiers, request.engines, own)
+    across, planned = plan_passes(rulebook, *own, tiers, request.engines, own)
     if across is None or not across.reads_original or original is None or same_file(original, request.path):
-        return across, None
+        return across, planned, None
     other = None if blocks.beside is None else blocks.beside()
     seen = None if other is None else (other.layout, other.frame.outside)
-    return plan_passes(rulebook, *own, tiers, request.engines, seen)[0], other
+    return *plan_passes(rulebook, *own, tiers, request.engines, seen), other
 
 
 def _walk(walk: Walk, batches: Batches, progress: Callable[[int], None]) -> None:
