@@ -435,7 +435,44 @@ def test_a_model_of_soft_and_hard_rules_is_no_proof(ask: Callable[..., Preflight
     assert ask("A > 0 or B > 0", "A < 1").contradictions == ()
 
 
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["q: A >= 0 and A < -5"], [("q",)]),
+        (["q: A in 10..5"], [("q",)]),
+        (["q: A == 3 and A == 4"], [("q",)]),
+        (["q: A > A", "r: B > A and A > B"], [("q",), ("r",)]),
+        (["h: S == 'x'", "v: S >= 3"], [("h", "v")]),
+        (["m: missing(A)", "z: A == ''"], []),
+    ],
+)
+def test_a_plain_rule_that_no_values_satisfy_is_a_contradiction(
+    tmp_path: Path, lines: list[str], found: list[tuple[str, ...]]
+) -> None:
+    rules = tmp_path / "r.rules"
+    rules.write_text("\n".join(lines))
+    assert [each.rules for each in masktron.explain(rules).preflight.contradictions] == found
+
+
 # the command
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("q: A >= 0 and A < -5", "no record can satisfy q, which contradicts itself: correct the rule"),
+        ("q: S >= 3", "q reads S as a number, and no record has a number there: correct the rule or the data"),
+    ],
+)
+def test_validate_and_mask_name_a_rule_that_no_record_can_satisfy(
+    tmp_path: Path, run: Runner, rule: str, said: str
+) -> None:
+    rules, data = tmp_path / "r.rules", tmp_path / "d.csv"
+    rules.write_text(rule)
+    data.write_text("A,S\n" + "".join(f"{i}.5,x\n" for i in range(12)))
+    assert said in run("validate", data, "--rules", rules).out
+    refused = run("mask", data, "--rules", rules, "--role", "S=quasi-identifier", "-k", "3", "-o", tmp_path / "o.csv")
+    assert said in " ".join(refused.err.split())
 
 
 def test_explain_names_a_contradiction_and_ends_well(tmp_path: Path, run: Runner) -> None:

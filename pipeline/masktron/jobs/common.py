@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from masktron.classify.forms import form_of
 from masktron.codes import code_at_fault
+from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import DocumentError
 from masktron.jobs.job import Job
 from masktron.jobs.spellings import remedy, spelled
@@ -22,11 +26,14 @@ from masktron.judge import (
     engines_of,
     looks_through,
 )
-from masktron.problems.problem import Field, Note, Place, Problem, Sentence
+from masktron.preflight.conjunction import universe_of
+from masktron.preflight.rulebook import preflight
+from masktron.problems.problem import Field, Note, Place, Problem, Rule, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
 from masktron.rulebook.expressions.tree import Filter, Step, Variable, walk
-from masktron.rulebook.schema import Check, Rule, Rulebook
+from masktron.rulebook.schema import Check, Rulebook
+from masktron.rulebook.schema import Rule as SchemaRule
 from masktron.sources.column import Column
 from masktron.sources.record_layout import Layout
 from masktron.sources.source import Source
@@ -101,7 +108,7 @@ def _seconds(records: int) -> float:
     return _STEP * records * records
 
 
-def _looks_through(rule: Rule, check: Check, rulebook: Rulebook, find: Finder) -> bool:
+def _looks_through(rule: SchemaRule, check: Check, rulebook: Rulebook, find: Finder) -> bool:
     """Whether a check, its context or a variable of its own rule still walks over other records."""
     lets = {let.name: let.value for let in rule.lets}
     context = understood(rule.context, rulebook.namespaces)
@@ -216,6 +223,31 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
                         of=len(findings),
                     )
                 )
+    return tuple(notes)
+
+
+def unsatisfiable_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
+    """Say of rules that mostly fail that no record can satisfy them, or that they read a text as a number."""
+    notes: list[Sentence] = []
+    for edit in job.edits:
+        failed, fired = int(evaluation.failed[edit.check.index]), int(evaluation.fired[edit.check.index])
+        if not failed or 2 * failed < fired or isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
+            continue
+        rule = Rule(edit.check.id)
+        if preflight((edit,)).contradictions:
+            notes.append(Note("no record can satisfy {rule}, which contradicts itself: correct the rule", rule=rule))
+        elif failed == fired and job.source.shape.flat:
+            read = universe_of((form_of(edit.constraint),), complete=True).numeric
+            known = {name for name in read if job.source.layout.field(name) is not None}
+            columns = job.source.records(only=known).columns if known else {}
+            template = (
+                "{rule} reads {field} as a number, and no record has a number there: correct the rule or the data"
+            )
+            notes += [
+                Note(template, rule=rule, field=Field(name))
+                for name, column in columns.items()
+                if name in known and np.isnan(column.as_read()).all()
+            ]
     return tuple(notes)
 
 

@@ -23,6 +23,7 @@ from masktron.jobs.common import (
     require_flat,
     require_records,
     size_notes,
+    unsatisfiable_notes,
 )
 from masktron.jobs.concerns import likely_notes
 from masktron.jobs.described import completed, explained_fields
@@ -119,6 +120,7 @@ def run_explain(
         *file_notes(job.source, missing=stated.missing),
         *notes_of(job, evaluation, rules_found),
         *fired_notes(job, evaluation, rules_found),
+        *unsatisfiable_notes(job, evaluation),
         *size_notes(job, evaluation),
         *declared,
         *(() if records is None else unmet_in(records, stated.missing)),

@@ -13,7 +13,7 @@ from masktron.constraints import CrossRecordEdit
 from masktron.counts import counted
 from masktron.errors import RefusalFacts, ViolationError
 from masktron.executor.contract import Executor
-from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
+from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, unsatisfiable_notes, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.judge import Evaluation, Verdict
@@ -138,7 +138,7 @@ def _refuse(
 ) -> None:
     results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
-    codes = code_notes(job, evaluation)
+    codes = (*unsatisfiable_notes(job, evaluation), *code_notes(job, evaluation))
     result = ValidateResult(
         data=shown(job.source.path),
         records=evaluation.records,
@@ -165,7 +165,7 @@ def _refuse(
             total=evaluation.records,
             rules=rules(names),
             also="; " if codes else "",
-            notes=tuple(codes),
+            notes=codes,
         ),
         result=result,
         facts=[RefusalFacts("original", rules=names, records=records)],

@@ -21,6 +21,7 @@ from masktron.jobs.common import (
     notes_of,
     require_records,
     size_notes,
+    unsatisfiable_notes,
     violations,
 )
 from masktron.jobs.documents import Given, documents_that_are
@@ -250,6 +251,7 @@ def run_validate(
             *_of_file(job, config.missing, release_safe=release_safe),
             *notes_of(job, evaluation, results),
             *code_notes(job, evaluation),
+            *unsatisfiable_notes(job, evaluation),
             *fired_notes(job, evaluation, results),
             *idle,
             *warnings,

@@ -360,11 +360,22 @@ class Component:
         if not isinstance(outcome, Conflict):
             return None
         core = [rule for rule in rules if rule.index in outcome.sources]
+        narrow = universe is self.numbers and not asked
+        if narrow and not self._conflict(core):
+            core = list(rules)  # one that reads a text as a number takes part
+            if not self._conflict(core):
+                return None
         for rule in sorted(core, key=lambda rule: -rule.index):
             fewer = [other for other in core if other is not rule]
-            if isinstance(self._search(fewer, asked, universe), Conflict):
+            if self._conflict(fewer) if narrow else isinstance(self._search(fewer, asked, universe), Conflict):
                 core = fewer
         return core
+
+    def _conflict(self, rules: Sequence[Known]) -> bool:
+        """Whether no record satisfies rules in which the fields are numbers that these rules read as numbers."""
+        read = universe_of((rule.form for rule in rules), complete=True).numeric
+        clauses = [(rule.form, rule.index) for rule in rules]
+        return isinstance(search(clauses, replace(self.numbers, numeric=read)), Conflict)
 
     def _named(self, rules: Iterable[Known]) -> tuple[str, ...]:
         return tuple(rule.id for rule in sorted(rules, key=lambda rule: rule.index))

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from masktron.classify import Edit
 from masktron.classify.conjunctions import natural
 from masktron.classify.elimination import is_equality
-from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of, variables_of_atom
+from masktron.classify.forms import ALWAYS, NEVER, complete, form_of, variables_of, variables_of_atom
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, Skipped, Tie
 from masktron.preflight.conjunction import is_whole
 from masktron.preflight.feasibility import solver_name
+from masktron.rulebook.expressions.parsing import understood
+from masktron.rulebook.expressions.tree import Comparison, walk
 
 NEAREST = 12
 """Rules beside which one is asked whether it follows."""
@@ -40,12 +42,13 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
     """
     known = [_known(edit) for edit in edits if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)]
     never = [rule for rule in known if rule.form == NEVER]
-    plain = [rule for rule in known if rule.form not in (ALWAYS, NEVER)]
+    unfulfilled = [rule for rule in known if rule.form != NEVER and _only_missing(rule, edits)]
+    plain = [rule for rule in known if rule.form not in (ALWAYS, NEVER) and rule not in unfulfilled]
     levels = _by_level(plain, edits)
     parts = [Component(rules) for level in levels for rules in _components(level)]
     for part in parts:
         part.ask()
-    empty = [Contradiction((rule.id,)) for rule in never]
+    empty = [Contradiction((rule.id,), rule in unfulfilled) for rule in (*never, *unfulfilled)]
     clashes = [found for part in parts for found in part.contradictions]
     order = {edit.check.id: edit.check.index for edit in edits}
     return Preflight(
@@ -65,6 +68,16 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         in_part=tuple(rule.id for rule in plain if any(is_whole(atom) for c in rule.form for atom in c)),
         undecided=tuple(question for part in parts for question in part.undecided),
     )
+
+
+def _only_missing(rule: Known, edits: Sequence[Edit]) -> bool:
+    """Whether a plain rule that compares values holds only where one is missing, as ``A > A`` does."""
+    check = next(edit.check for edit in edits if edit.check.index == rule.index)
+    if complete(rule.form) or not check.written:
+        return False
+    test = understood(check.test)
+    compared = () if test is None else [one for one in walk(test) if isinstance(one, Comparison)]
+    return any("''" not in map(str, (one.left, one.right)) for one in compared)
 
 
 def _by_level(rules: Sequence[Known], edits: Sequence[Edit]) -> list[list[Known]]:
