@@ -103,7 +103,7 @@ def places_of(
             batch.first + int(row),
             int(batch.lines[row]),
             columns[int(row)],
-            partial(_text, batch, int(row)),
+            None if batch.made else partial(_text, batch, int(row)),
         )
         for record, row in zip(records_of(root, batch.layout), rows, strict=True)
     ]

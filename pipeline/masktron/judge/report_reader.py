@@ -42,14 +42,14 @@ class RecordPlace:
     record, line, column : int
         Its position, line and column in the file.
     text : callable
-        Returns the file in UTF-8 from the record on, in blocks.
+        Returns the file in UTF-8 from the record on, in blocks; None where the file is no XML.
     """
 
     element: etree._Element
     record: int
     line: int
     column: int
-    text: Callable[[], Iterable[bytes]]
+    text: Callable[[], Iterable[bytes]] | None
 
 
 def records_of(root: etree._Element, layout: Layout) -> list[etree._Element]:
@@ -223,7 +223,7 @@ class FindingMaker:
         around = self.shown.around(place.element, failure.steps)
         failure = _led(place.element, failure)
         line, column = place.line, place.column
-        if failure.steps:
+        if failure.steps and place.text is not None:
             if self._starts[0] != failure.place:
                 self._starts = failure.place, starts_within(place.text(), line, column)
             line, column = self._starts[1][failure.steps]

@@ -123,8 +123,14 @@ def xpath1_text(number: float) -> str:
     return str(int(number)) if number.is_integer() else f"{Decimal(repr(number)):f}"
 
 
+_EXACT_DIGITS = 15
+"""Digits of an integer that doubles sum without rounding."""
+
+
 def is_misread(lexeme: str) -> bool:
     """Tell whether libxml2's ``number()`` makes of a text something else than `xpath1_number`."""
+    if len(lexeme) <= _EXACT_DIGITS and lexeme.isascii() and lexeme.isdigit():
+        return False
     return not _is_same(xpath1_number(lexeme), libxml2_number(lexeme))
 
 

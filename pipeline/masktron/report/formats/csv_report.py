@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from masktron.judge import Finding
 from masktron.report.formats import ReportTarget
@@ -31,6 +32,8 @@ COUNT_COLUMNS = ("rule", "class", "severity", "fired", "failed", "errors", "allo
 MARKING = "CONFIDENTIAL"
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV Injection), wide forms of the signs too."""
+_REMEMBERED = 1 << 14
+"""Cells that are kept: those of one record, and of one rule, come again and again."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -46,6 +49,7 @@ class CsvReport:
     """
 
     def __init__(self, target: ReportTarget) -> None:
+        self._cell = lru_cache(_REMEMBERED)(_cell)
         self._stream = io.TextIOWrapper(target.stream, encoding="utf-8", newline="", write_through=False)
         self._writer = csv.writer(self._stream)
         self._rulebook = target.rulebook
@@ -68,8 +72,8 @@ class CsvReport:
                 *self._lead,
                 MARKING,
                 finding.record + 1 if finding.record >= 0 else "",
-                "" if finding.record_id is None else _cell(finding.record_id),
-                "" if finding.member is None else _cell(finding.member),
+                "" if finding.record_id is None else self._cell(finding.record_id),
+                "" if finding.member is None else self._cell(finding.member),
                 finding.line,
                 finding.column or "",
                 rule,
@@ -77,8 +81,8 @@ class CsvReport:
                 grade,
                 "true" if finding.artefact else "false",
                 _cell(values_text(finding.values, finding.among)),
-                _cell(finding.message),
-                _cell(finding.location),
+                self._cell(finding.message),
+                self._cell(finding.location),
             )
         )
 
