@@ -14,7 +14,7 @@ import pytest
 
 import masktron
 from attacks import KEY
-from cli_runner import SCHEMATRON, write_data, write_rules
+from cli_runner import SCHEMATRON, numbers, write_data, write_rules
 from masktron.report.pages.html import html_of
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.sentences import concern_lines
@@ -174,6 +174,25 @@ def test_a_total_that_projection_moves_is_told_with_its_groups(tmp_path: Path) -
     says = f"the total of Wage moves by {change:+.1f} %: in {moved} of {groups.nunique()} groups, "
     assert told["Wage"].says.startswith(says)
     assert result.verdict.protection.ground != "concern", "it says nothing of protection"
+
+
+@pytest.mark.few(1)
+def test_records_that_are_left_out_break_no_soft_rule_and_move_their_share_of_totals(tmp_path: Path) -> None:
+    rows = numbers(40)
+    rows[5] = {"A": 90000, "B": 1, "T": 1}
+    data, rules = write_data(tmp_path / "d.xml", rows), tmp_path / "r.rules"
+    rules.write_text("A + B == T\nwarn small: A <= 5000\nwarn few: B <= 500\n", encoding="utf-8")
+    result = masktron.mask(data, rules, tmp_path / "o.xml", k=3, invalid="exclude", secret=KEY)
+    kept = [row for at, row in enumerate(rows) if at != 5]
+    many = sum(row["B"] > 500 for row in kept)  # type: ignore[operator]
+    assert result.allowed == ("few",)
+    assert [note for note in result.notes if note.startswith("soft rule")] == [
+        f"soft rule few: broken in {many} original records, so it is not kept"
+    ]
+    (told,) = (one for one in result.concerns if one.kind == "moved-total")
+    assert told.field == "A"
+    assert told.says.endswith(" % in the records that were kept")
+    assert told.hint == "look at the values of the records that were left out"
 
 
 def _units(path: Path) -> pd.DataFrame:

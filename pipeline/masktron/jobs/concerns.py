@@ -25,7 +25,7 @@ from masktron.masking import Masked
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
-from masktron.measures.weighted_totals import WeightedTotal
+from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
 from masktron.problems.problem import Field, Note, Sentence
 from masktron.proposals.candidate import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
@@ -145,17 +145,28 @@ def _moved_totals(run: Run, made: Masked, files: Assessed) -> Iterator[ConcernRe
     """Yield the fields whose totals moved, with the groups whose averages the rules refused."""
     totals = dict(zip(files.numeric, files.totals, strict=True))
     records = len(run.kept)
+    kept = totals
+    if not run.original.originals.keep.all():
+        kept = dict(zip(files.numeric, totals_of_fields(files.pairs), strict=True))
     moved = []
     for field, own in run.names.by_level(totals).items():
         change = WeightedTotal.of_parts([totals[one] for one in own]).change
         if not abs(change) <= MOVED_TOTAL:  # NaN, where nothing became something, has moved
             moved.append((change, field, own))
     for change, field, own in sorted(moved, key=lambda one: -abs(one[0]) if not math.isnan(one[0]) else -math.inf):
-        groups, refused = _refused_averages(made, files, own)
+        by_masking = WeightedTotal.of_parts([kept[one] for one in own]).change
+        left_out = abs(by_masking) <= MOVED_TOTAL
+        groups, refused = (0, 0) if left_out else _refused_averages(made, files, own)
         why = (
             f": in {refused:,} of {counted(groups, 'group')}, the rules refuse the average, and the nearest values "
             "that they allow are written"
         )
+        remedy = "masktron tune compares methods and k"
+        if left_out:
+            why = f", and by {by_masking:+.1f} % in the records that were kept"
+            remedy = "look at the values of the records that were left out"
+        elif refused:
+            remedy = "mask the unmasked fields that these rules read as well, or lower k"
         yield ConcernResult(
             "moved-total",
             field,
@@ -165,11 +176,9 @@ def _moved_totals(run: Run, made: Masked, files: Assessed) -> Iterator[ConcernRe
                 "the total of {field} moves by {change:+.1f} %{why}",
                 field=Field(field),
                 change=change,
-                why=why if refused else "",
+                why=why if refused or left_out else "",
             ),
-            "mask the unmasked fields that these rules read as well, or lower k"
-            if refused
-            else "masktron tune compares methods and k",
+            remedy,
         )
 
 

@@ -90,7 +90,7 @@ def _judged(
     )
     slow = size_notes(job)
     progress(judging_stage(job, slow), 0)
-    originals = judge_originals(job, config, progress, executor, settled)
+    originals = judge_originals(job, config, progress, executor, settled, back.left_out(job))
     if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
         originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
     originals = back.released(originals, job, config)

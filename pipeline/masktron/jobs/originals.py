@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -44,7 +44,7 @@ class Originals:
     keep : ndarray of bool, shape (n,)
         Records to mask; the others break a rule and are left out.
     released : tuple of int
-        Rules that need not be kept: allowed ones, and soft ones that the original breaks.
+        Rules that need not be kept: allowed ones, and soft ones that a record which is kept breaks.
     notes : tuple of Sentence
         What the user should know: soft rules given up, records of which libxml2 alone says something else.
     fired : tuple of int
@@ -66,6 +66,7 @@ def judge_originals(
     progress: Progress,
     executor: Executor | None = None,
     settled: frozenset[int] = frozenset(),
+    left_out: NDArray[np.bool_] | None = None,
 ) -> Originals:
     """Evaluate the original and decide what may be masked.
 
@@ -80,6 +81,8 @@ def judge_originals(
         Who evaluates slices of the file, where it can be cut.
     settled : frozenset of int
         Checks that are known to hold: where they fire is counted, and nothing is asked.
+    left_out : ndarray of bool, shape (n,), optional
+        Records that are left out whatever rules say of them here.
 
     Raises
     ------
@@ -95,31 +98,32 @@ def judge_originals(
     loose = may_be_untested(job, config.allow_unfired) | allowed | soft
     refuse(job, {index: reason for index, reason in idle.items() if index not in loose})
     idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
-    given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
     hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
-    bad = np.zeros(len(evaluation.judged), dtype=np.bool_)
+    bad = np.zeros(len(evaluation.judged), dtype=np.bool_) if left_out is None else left_out.copy()
     for index in hard:
         bad |= evaluation.judged[:, index] >= Verdict.FAILS
-    broken = {index: int((evaluation.judged[:, index] >= Verdict.FAILS).sum()) for index in sorted(given_up)}
+    broken = {index: int((evaluation.judged[~bad, index] >= Verdict.FAILS).sum()) for index in sorted(soft - allowed)}
+    beyond = _outside_records(job, evaluation, broken)
+    given_up = {index: records for index, records in broken.items() if records or index in beyond}
     notes = [
         f"soft rule {job.rulebook.checks[index].id}: broken "
         f"{'in ' + counted(records, 'original record') if records else 'outside the records'}, so it is not kept"
-        for index, records in broken.items()
+        for index, records in given_up.items()
     ]
     notes += departure_notes(job, evaluation)
-    outside = _outside_records(job, evaluation, hard)
+    outside = [job.rulebook.checks[index].id for index in _outside_records(job, evaluation, hard)]
     if outside or (bad.any() and config.invalid == "stop"):
         _refuse(job, config, evaluation, int(bad.sum()), outside, idle)
     return Originals(
         ~bad,
-        tuple(sorted(allowed | given_up)),
+        tuple(sorted(allowed.union(given_up))),
         tuple(notes),
         tuple(evaluation.fired.tolist()),
         idle,
     )
 
 
-def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:
+def _outside_records(job: Job, evaluation: Evaluation, checks: Iterable[int]) -> list[int]:
     """Rules that fail outside all records, or count or sum up records: leaving records out cannot mend them."""
     within = evaluation.judged.max(axis=0, initial=Verdict.NOT_FIRED) >= Verdict.FAILS
     total = evaluation.failed + evaluation.errors
@@ -128,9 +132,7 @@ def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[
         for edit in job.edits
         if isinstance(edit.constraint, CrossRecordEdit) and edit.constraint.kind in ("count", "total")
     }
-    return [
-        job.rulebook.checks[index].id for index in hard if total[index] and (index in tallied or not within[index])
-    ]
+    return [index for index in checks if total[index] and (index in tallied or not within[index])]
 
 
 def _refuse(

@@ -80,6 +80,11 @@ class Flat:
         """Return settings with the kinds of fields that records alone do not show."""
         return config
 
+    def left_out(self, lowered: Job) -> NDArray[np.bool_] | None:
+        """Return which records the rules as they are written leave out; None where these are the rules."""
+        del lowered
+        return None
+
     def released(self, originals: Originals, lowered: Job, config: Config) -> Originals:
         """Return which records may be masked, given how the rules judge them."""
         del lowered, config
@@ -204,6 +209,10 @@ class Lowered:
             for name in names
         ]
         return config.updated(numeric=(*config.numeric, *found))
+
+    def left_out(self, lowered: Job) -> NDArray[np.bool_]:
+        """Return which records are of units that the rules as they are written leave out."""
+        return ~units_of(lowered, self.originals.keep)
 
     def released(self, originals: Originals, lowered: Job, config: Config) -> Originals:
         """Return which units may be masked: those that obey all rules as they are written, and are not rare.

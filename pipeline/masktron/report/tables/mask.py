@@ -306,7 +306,8 @@ def _told(result: MaskResult) -> Iterator[SummaryLine]:
     if result.blocks:
         yield SummaryLine("alike", f"in ALL masked fields: at least {same}{apart}")
     moved = max(result.totals, key=lambda one: _size(one.change), default=None)
-    total = "" if moved is None else f"; weighted totals moved by {_size(moved.change):.3f} % at most ({moved.name})"
+    out = f", counting the {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
+    total = "" if moved is None else f"; totals moved by {_size(moved.change):.3f} % at most ({moved.name}){out}"
     yield SummaryLine("loss", f"information loss {figure_text(result.information_loss)} % (SSE/SST){total}")
     known = {one.name: one for one in result.figures}
     earlier = {one.name: f" ({valued(one)} before)" for one in result.before}
