@@ -274,6 +274,14 @@ def test_the_original_that_nobody_gave_is_asked_for_by_its_option(tmp_path: Path
     assert "--document" not in outcome.out
 
 
+@pytest.mark.parametrize(("named", "says"), [("", "/*.xml"), ("*.xml", "without quotation marks")])
+def test_a_folder_and_a_quoted_pattern_are_told_how_to_name_files(
+    tmp_path: Path, run: Runner, named: str, says: str
+) -> None:
+    outcome = run("validate", tmp_path / named, "-r", write_rules(tmp_path / "r.sch", "A = 1"))
+    assert (outcome.code, says in outcome.err) == (4, True), outcome
+
+
 @pytest.mark.parametrize("command", ["validate", "check", "explain", "mask"])
 def test_data_that_are_no_xml_are_told_before_documents(tmp_path: Path, run: Runner, command: str) -> None:
     rules = write_rules(tmp_path / "r.sch", "C = $codes/@code", extra=HEAD)

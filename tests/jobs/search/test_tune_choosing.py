@@ -172,6 +172,8 @@ def test_what_every_candidate_keeps_is_no_step() -> None:
     assert "for block_k try larger groups (--k 20,50) or --grouping all; or give" in why
     assert "for linkage" not in why
     assert "keys" not in why
+    alone = sentence(choose_candidate([replace(one, grouping="all") for one in found], RISK, LOSS, limits).why)
+    assert "for block_k try larger groups (--k 20,50); or give" in alone
 
 
 def test_a_figure_without_a_value_is_nearest_to_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -390,7 +391,9 @@ def _none_within(
         excludes=excludes,
         nearest=candidates[nearest].called,
         gaps=gaps,
-        steps=[*_next_steps(broken, treated=treated)],
+        steps=[
+            *_next_steps(broken, treated=treated, by_rules=any(candidates[at].grouping != "all" for at in measured))
+        ],
     )
 
 
@@ -406,7 +409,7 @@ def _figure(name: str, value: float) -> Note:
     return Note("{figure} {value:.4g}", figure=Term(name), value=value)
 
 
-def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
+def _next_steps(broken: Iterable[str], *, treated: bool, by_rules: bool) -> Iterator[Note]:
     """Say what may bring figures within their limits, by what they are about.
 
     Parameters
@@ -415,6 +418,8 @@ def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
         Names of figures.
     treated : bool
         Whether a candidate treats keys.
+    by_rules : bool
+        Whether a candidate groups records otherwise than over all fields together.
     """
     by_steps: dict[str, list[str]] = {}
     for name in broken:
@@ -422,6 +427,8 @@ def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[Note]:
         about = "keys" if "keys" in figure.needs and figure.group == "risk" else figure.group
         by_steps.setdefault(_STEPS[about], []).append(name)
     for steps, names in by_steps.items():
+        if not by_rules:
+            steps = re.sub(r"(,| or) \[\[--grouping all\]\]", "", steps)  # noqa: PLW2901 -- all have it
         yield Note(f"for {{names}} {steps}", names=[*map(Term, names)], other="coarser" if treated else "some")
 
 

@@ -175,7 +175,8 @@ def opened(path: Path, error: type[MasktronError] = DocumentError) -> Iterator[t
     except FileNotFoundError:
         raise error(_missing(path)) from None
     except IsADirectoryError:
-        raise error(Problem("cannot-read", path, reason="it is a directory, not a file", file="file")) from None
+        files = f"; give files in it, such as {path}/*.xml" if error is DocumentError else ""
+        raise error(Problem("cannot-read", path, reason=f"it is a folder{files}", file="file")) from None
     except (OSError, ValueError) as problem:
         raise error(Problem("cannot-read", path, reason=_reason(problem), file="file")) from None
     with stream:
@@ -195,7 +196,8 @@ def _missing(path: Path) -> Problem:
         return Problem(
             "cannot-read", path, reason="masktron reads no addresses of the web; download the file first", file="file"
         )
-    return Problem("cannot-read", path, file="file", reason="it does not exist")
+    quoted = f"; for several files, give {path} without quotation marks" if "*" in path.name else ""
+    return Problem("cannot-read", path, file="file", reason=f"it does not exist{quoted}")
 
 
 def _reason(problem: Exception) -> str:
