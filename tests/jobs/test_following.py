@@ -44,7 +44,12 @@ def test_findings_for_missing_values_and_for_rounding_say_what_to_write(tmp_path
     lacking, rounded = (note for note in notes if "listed findings" in note)
     assert lacking.startswith("R1: in 2 of 4 listed findings a field is missing")
     assert rounded.startswith("R1: 1 of 4 listed findings are rounding artefacts")
-    assert "A - B <= 0.005 and B - A <= 0.005" in rounded
+    assert "A - B <= 0.05 and B - A <= 0.05" in rounded
+    plain, table = tmp_path / "r.rules", tmp_path / "d.csv"
+    plain.write_text("R1: A + B == T")
+    table.write_text("A,B,T\n0.1,0.2,0.3\n")
+    notes = [*masktron.validate(table, plain).notes, *masktron.explain(plain, table).notes]
+    assert sum("abs(A - B) <= 0.05" in str(note) for note in notes) == 2
 
 
 @pytest.mark.parametrize("kind", [DocumentError, RulebookError, UsageError])

@@ -121,7 +121,7 @@ def shadow_lint(context: str, earlier: str, line: int) -> str:
     )
 
 
-def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> list[str]:
+def equality_lints(form: Form, decimals: Mapping[str, int] | None = None, *, plain: bool = False) -> list[str]:
     """Doubts about equalities that can fail in doubles although they hold in decimals.
 
     Parameters
@@ -129,23 +129,22 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
     form : Form
     decimals : mapping of str to int, optional
         Fraction digits of the fields, where data are at hand; without them, only what the rule itself shows counts.
+    plain : bool
+        The rule is one in plain text.
     """
     fragile = {_in_decimals(conjunction, decimals) for conjunction in form} - {()}
-    return [_rounding_doubt(names, decimals or {}) for names in sorted(fragile, key=", ".join)]
-
-
-def _rounding_doubt(names: Sequence[str], decimals: Mapping[str, int]) -> str:
-    half = _half_a_unit(names, decimals)
-    return (
+    digits = decimals or {}
+    return [
         f"equality on decimals ({', '.join(names)}) without tolerance may fail by rounding: write a tolerance of "
-        f"half a unit of the last digit, as in A - B <= {half} and B - A <= {half}"
-    )
+        f"half a unit of the last digit, as in {tolerance((digits.get(name, 0) for name in names), plain=plain)}"
+        for names in sorted(fragile, key=", ".join)
+    ]
 
 
-def _half_a_unit(names: Iterable[str], decimals: Mapping[str, int]) -> str:
-    """Return half a unit of the last digit of some fields; of cents where nobody knows their digits."""
-    digits = max((decimals.get(name, 0) for name in names), default=0) or _CENTS
-    return f"{Decimal(5).scaleb(-digits - 1):f}"
+def tolerance(digits: Iterable[int], *, plain: bool) -> str:
+    """Write a tolerance of half a unit of the last digit, given fraction digits of fields; of cents without any."""
+    half = f"{Decimal(5).scaleb(-(max(digits, default=0) or _CENTS) - 1):f}"
+    return f"abs(A - B) <= {half}" if plain else f"A - B <= {half} and B - A <= {half}"
 
 
 def _in_decimals(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> tuple[str, ...]:
@@ -341,7 +340,8 @@ class Reading:
             return [shadow_lint(self.rule.shown, earlier.shown, earlier.origin.line)]
         if form is not None:
             own = self.situation.places(self.position)
-            lints += truth_lints(self._test(own[0]), form, self.check.kind) + equality_lints(form)
+            lints += truth_lints(self._test(own[0]), form, self.check.kind)
+            lints += equality_lints(form, plain=bool(self.check.written))
         unbound = {node.name for e in self._expressions() for node in walk(e) if isinstance(node, VariableReference)}
         return lints + [f"the variable ${name} is not defined" for name in sorted(unbound)]
 

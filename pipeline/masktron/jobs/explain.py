@@ -198,8 +198,10 @@ def _with_decimals(edit: Edit, records: Dataset) -> Edit:
     if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
         return edit
     decimals = {name: column.decimals for name, column in records.columns.items()}
-    found = equality_lints(form_of(edit.constraint), decimals)
-    return replace(edit, lints=tuple(dict.fromkeys((*edit.lints, *found))))
+    written = bool(edit.check.written)
+    found = equality_lints(form_of(edit.constraint), decimals, plain=written)
+    known = equality_lints(form_of(edit.constraint), plain=written) if found else []
+    return replace(edit, lints=tuple(dict.fromkeys((*(lint for lint in edit.lints if lint not in known), *found))))
 
 
 def _planned(

@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from masktron.classify.reading import tolerance
 from masktron.errors import DocumentError, MasktronError, ResourceError, RulebookError, UsageError
 from masktron.judge import Artefacts, Evaluation, Finding, SlowRuleError
 from masktron.problems.problem import Known, Place, Rule
 from masktron.problems.wording import spelled
 from masktron.report.outputs import Reports
 from masktron.results import RuleResult, shown
-from masktron.rulebook.schema import Check, Rulebook
+from masktron.rulebook.schema import Rulebook
 from masktron.sources.record_layout import Layout
 from masktron.thresholds import OTHERS, Threshold
 
@@ -50,6 +51,7 @@ class Following:
         self._listed: Counter[int] = Counter()
         self._told: Counter[int] = Counter()
         self._lacking: Counter[int] = Counter()
+        self._digits: Counter[int] = Counter()
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""
@@ -61,6 +63,8 @@ class Following:
         if self._limit is None or self._listed[finding.check] < self._limit:
             self._listed[finding.check] += 1
             self._told[finding.check] += marked.artefact
+            digits = (len(text.partition(".")[2].strip()) for _, text in finding.values if text and marked.artefact)
+            self._digits[finding.check] = max(self._digits[finding.check], *digits, 0)
             self._lacking[finding.check] += any(not (text or "").strip() for _, text in finding.values)
         return marked
 
@@ -83,12 +87,9 @@ class Following:
                 listed = self._listed[check.index]
                 yield (
                     f"{check.id}: {count} of {listed} listed findings are rounding artefacts: they fail in doubles "
-                    f"and hold in exact decimals; write a tolerance: {_tolerant(check)}"
+                    f"and hold in exact decimals; write a tolerance: "
+                    f"{tolerance([self._digits[check.index]], plain=bool(check.written))}"
                 )
-
-
-def _tolerant(check: Check) -> str:
-    return "abs(A - B) <= 0.005" if check.written else "A - B <= 0.005 and B - A <= 0.005"
 
 
 def allowances(rulebook: Rulebook, bounds: Mapping[str, Threshold]) -> dict[str, Threshold]:
