@@ -563,6 +563,28 @@ def test_a_forged_release_is_found(tmp_path: Path, name: str) -> None:
     assert any(problem in found for found in case.check().problems), case.check().problems
 
 
+def test_codes_that_no_setting_declares_are_refused(tmp_path: Path) -> None:
+    """With them every value would count as missing, so that nothing is compared and no rule is decided."""
+    case = Case(tmp_path)
+    case.write(SYNTHESIS, groups=case.groups)
+    content = json.loads(case.manifest.read_text())
+    for one in content["plan"]["fields"]:
+        if one["name"] == "A":
+            one["codes"] = sorted({str(row["A"]) for row in case.rows})
+    case.manifest.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=r"config\.missing lacks codes for missing values of A"):
+        case.check()
+
+
+def test_settings_beside_a_manifest_declare_no_codes(tmp_path: Path) -> None:
+    case = Case(tmp_path)
+    case.drawn[7] |= {"A": -5, "T": -5 + case.drawn[7]["B"]}
+    case.write(SYNTHESIS, groups=case.groups)
+    config = masktron.Config(missing={"*": ["-5"]})
+    result = masktron.check(case.out, case.rules, original=case.data, manifest=case.manifest, config=config)
+    assert result.violations
+
+
 def test_a_contract_of_another_method_is_found(tmp_path: Path) -> None:
     case = Case(tmp_path)
     case.write({"kind": "model-drawn"})

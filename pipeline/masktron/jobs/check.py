@@ -90,7 +90,7 @@ def run_check(request: CheckRequest, progress: Progress = no_progress) -> CheckR
     reading, original_reading = _readings(reading, settled.reading, described)
     known = () if described is None else described.as_original
     removed = () if described is None else described.removed
-    missing = {**settled.missing, **({} if described is None else described.missing)}
+    missing = settled.missing if described is None else described.missing
     given = Given(settled.documents, original, known=known, optional=True, spare=settled.spare_documents)
     job = open_job(
         masked,

@@ -21,6 +21,7 @@ from masktron.former_names import manifest_from
 from masktron.results.rules import RuleFate
 from masktron.results.verdict import telling_apart
 from masktron.serialised import read_plain
+from masktron.setting_values import ALL_FIELDS
 from masktron.step_kinds import (
     Treatment,
     require_asked_for,
@@ -488,6 +489,7 @@ def _settings(content: _Content) -> Config:
         "levels",
         "limits",
         "method",
+        "missing",
         "params",
         "phase",
         "quasi_identifiers",
@@ -506,6 +508,12 @@ def _require_same_settings(content: _Content, config: Config, roles: Mapping[str
     for name, role in config.roles.items():
         if roles.get(name, role) != role:
             raise ValueError(f"config.roles says that {name} is {role}, and plan.fields that it is {roles[name]}")
+    # the settings of a nested file have codes by level, and its plan by member
+    flat = content.nested is None
+    for one in content.plan.fields:
+        said = [codes for name, codes in config.missing.items() if name in (one.name, ALL_FIELDS) or not flat]
+        if not {*one.codes} <= frozenset[str]().union(*said):
+            raise ValueError(f"config.missing lacks codes for missing values of {one.name} that plan.fields has")
 
 
 def _known_fates(fates: tuple[RuleFate, ...]) -> tuple[RuleFate, ...]:
