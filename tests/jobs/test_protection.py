@@ -576,6 +576,17 @@ def test_codes_that_no_setting_declares_are_refused(tmp_path: Path) -> None:
         case.check()
 
 
+def test_a_rule_is_let_go_where_settings_allow_it_and_nowhere_else(tmp_path: Path) -> None:
+    case = Case(tmp_path)
+    case.drawn[7] |= {"A": -5, "T": case.drawn[7]["B"] - 5}
+    case.write(SYNTHESIS, groups=case.groups)
+    content = json.loads(case.manifest.read_text())
+    del content["config"]["allow"]
+    content["result"]["allowed"] = ["R2"]
+    case.manifest.write_text(json.dumps(content))
+    assert case.check().violations
+
+
 def test_settings_beside_a_manifest_declare_no_codes(tmp_path: Path) -> None:
     case = Case(tmp_path)
     case.drawn[7] |= {"A": -5, "T": -5 + case.drawn[7]["B"]}

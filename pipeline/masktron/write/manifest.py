@@ -430,7 +430,7 @@ def _described(content: _Content) -> DescribedRelease:
     _require_same_settings(content, config, roles)
     if not masked and not treatments:
         raise ValueError("it has no masked field, and its 'treatments' are empty")
-    if excluded and "exclude" not in (content.config.get("invalid", "exclude"), content.config.get("rare_units")):
+    if excluded and "exclude" not in (content.config.get("invalid"), content.config.get("rare_units")):
         raise ValueError(
             "it leaves out records, and neither 'invalid' nor 'rare_units' of its 'config' asks for that"
         )
@@ -445,7 +445,7 @@ def _described(content: _Content) -> DescribedRelease:
         kept=tuple(name for name, role in roles.items() if role in _KEPT),
         masked=masked,
         allowed=result.allowed,
-        let_go=frozenset(result.allowed).intersection(content.config.get("allow", result.allowed)),
+        let_go=frozenset(result.allowed).intersection(content.config.get("allow", ())),
         excluded=excluded,
         order=None if content.order is None else _permutation(content.order),
         numeric=tuple(one.name for one in plan.fields if one.numeric and one.role == "confidential"),
