@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,18 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from examples import FULL, examples, parts
 from masktron.config import Config, Role
 from masktron.errors import UsageError
+from masktron.jobs.check import CheckRequest, run_check
+from masktron.jobs.explain import run_explain
 from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
 from masktron.jobs.run_places import MaskRequest
+from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.kernels import linkage as kernel_linkage
 from masktron.kernels import mdav, mdav_tree, univariate, univariate_path
 from masktron.kernels.linkage_search import credit_links
 from masktron.kernels.ready import kernels_kept
 from masktron.partitions.partitioner import Partitioner
+from masktron.progress import Progress
 from masktron.report.rendering import tables_of
 from masktron.resources import resource
 from masktron.settings_file import load_config
@@ -362,12 +367,16 @@ def test_rules_run_under_a_name_of_their_own(tmp_path: Path, monkeypatch: pytest
         raise HangsError
 
     data, rules = write_data(tmp_path / "d.xml", numbers(12)), write_rules(tmp_path / "r.sch", "A + B = T")
-    job: Any = getattr(import_module(f"masktron.jobs.{command}"), f"run_{command}")
-    files = {"validate": [data, rules], "check": [data, rules], "explain": [rules, data]}
     stages: list[str] = []
+    jobs: dict[str, Callable[[Progress], object]] = {
+        "validate": lambda told: run_validate(data, ValidateRequest(rules), progress=told),
+        "check": lambda told: run_check(CheckRequest(data, rules), told),
+        "explain": lambda told: run_explain(rules, data, progress=told),
+        "mask": lambda told: run_mask(MaskRequest(data, rules, tmp_path / "out.xml"), told),
+    }
     monkeypatch.setattr(Job, "evaluate", hangs)
     with pytest.raises(HangsError):
-        job(*files.get(command, [data, rules, tmp_path / "out.xml"]), progress=lambda stage, _: stages.append(stage))
+        jobs[command](lambda stage, _: stages.append(stage))
     assert stages[-1] == "validating d.xml"
 
 

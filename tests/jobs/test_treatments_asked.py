@@ -171,7 +171,10 @@ def test_assess_says_nothing_of_treatments_without_a_manifest(run: Path) -> None
 
 
 WRONG_FATES: dict[str, tuple[dict[str, Any], str]] = {
-    "no such fate": ({"fate": "lucky"}, "'lucky' is nothing that a rule becomes"),
+    "no such fate": (
+        {"fate": "lucky"},
+        "result.fates[0].fate is none of kept, exact, implied, weakened, vacuous, removed, lost",
+    ),
     "a rule as it was": ({"fate": "kept"}, "'kept' is nothing that a rule becomes"),
     "no text": ({"after": 3}, "result.fates[0].after is not a text"),
     "no fields": ({"fields": "AGE"}, "result.fates[0].fields is not a list"),
