@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import math
 import sys
@@ -208,7 +209,8 @@ def declared_type(kind: type[Any], name: str) -> Any:
         vars(owner).get("__annotations__", {}).get(name) or vars(owner)[name].fget.__annotations__["return"]
     )
     module = sys.modules[owner.__module__]
-    wanted = {one.id for one in ast.walk(ast.parse(str(annotation))) if isinstance(one, ast.Name)} - {*vars(module)}
+    wanted = {one.id for one in ast.walk(ast.parse(str(annotation))) if isinstance(one, ast.Name)}
+    wanted -= {*vars(module), *vars(builtins)}
     names = {**vars(module), **(_imported_for_annotations(module, wanted) if wanted else {})}
     return get_type_hints(type("Told", (), {"__annotations__": {name: annotation}}), names)[name]
 
