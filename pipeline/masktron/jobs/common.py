@@ -26,8 +26,6 @@ from masktron.judge import (
     engines_of,
     looks_through,
 )
-from masktron.preflight.conjunction import universe_of
-from masktron.preflight.rulebook import preflight
 from masktron.problems.problem import Field, Note, Place, Problem, Rule, Sentence
 from masktron.results import RuleResult
 from masktron.rulebook.expressions.parsing import understood
@@ -228,26 +226,41 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
 
 def unsatisfiable_notes(job: Job, evaluation: Evaluation) -> tuple[Sentence, ...]:
     """Say of rules that mostly fail that no record can satisfy them, or that they read a text as a number."""
+    failing = [
+        edit
+        for edit in job.edits
+        if (failed := int(evaluation.failed[edit.check.index])) and 2 * failed >= evaluation.fired[edit.check.index]
+        if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)
+    ]
+    if not failing:
+        return ()
+    from masktron.preflight.conjunction import universe_of  # noqa: PLC0415 -- most rules hold
+    from masktron.preflight.rulebook import preflight  # noqa: PLC0415
+
+    impossible = {edit.check.index for edit in failing if preflight((edit,)).contradictions}
+    read: dict[int, list[str]] = {}
+    for edit in failing:
+        index = edit.check.index
+        if index not in impossible and job.source.shape.flat and evaluation.failed[index] == evaluation.fired[index]:
+            named = universe_of((form_of(edit.constraint),), complete=True).numeric
+            read[index] = [field.name for field in job.source.layout.fields if field.name in named]
+    known = {name for names in read.values() for name in names}
+    columns = job.source.records(only=known).columns if known else {}
+    texts = {name for name in known if name in columns and np.isnan(columns[name].as_read()).all()}
     notes: list[Sentence] = []
-    for edit in job.edits:
-        failed, fired = int(evaluation.failed[edit.check.index]), int(evaluation.fired[edit.check.index])
-        if not failed or 2 * failed < fired or isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
-            continue
+    for edit in failing:
         rule = Rule(edit.check.id)
-        if preflight((edit,)).contradictions:
+        if edit.check.index in impossible:
             notes.append(Note("no record can satisfy {rule}, which contradicts itself: correct the rule", rule=rule))
-        elif failed == fired and job.source.shape.flat:
-            read = universe_of((form_of(edit.constraint),), complete=True).numeric
-            known = {name for name in read if job.source.layout.field(name) is not None}
-            columns = job.source.records(only=known).columns if known else {}
-            template = (
-                "{rule} reads {field} as a number, and no record has a number there: correct the rule or the data"
+        notes += [
+            Note(
+                "{rule} reads {field} as a number, and no record has a number there: correct the rule or the data",
+                rule=rule,
+                field=Field(name),
             )
-            notes += [
-                Note(template, rule=rule, field=Field(name))
-                for name, column in columns.items()
-                if name in known and np.isnan(column.as_read()).all()
-            ]
+            for name in read.get(edit.check.index, ())
+            if name in texts
+        ]
     return tuple(notes)
 
 
