@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,17 @@ _FINALISTS = 5
 """Candidates of a sample that are run on all records."""
 _NEXT = 2
 """Candidates within the limits of which one should be so on all records, too."""
-_STEPS: Mapping[str, str] = {
-    "keys": "let tune try {other} treatments of keys ([[--recode FIELD=width:10]], [[--key-k 3]]; a weight that is "
-    "written is a key as well: [[--recode W=breaks:0,100:mean]]), or leave a field out ([[--role FIELD=identifier]])",
-    "risk": "try larger groups ([[--k 20,50]]), [[--grouping all]] or methods that draw ([[--methods]])",
-    "contract": "try larger groups ([[--k 20,50]]) or [[--grouping all]]",
-    "utility": "try smaller groups ([[--k 3]]) or other methods ([[--methods]])",
+_GROUPED_ALIKE = "[[--grouping all]]"
+_STEPS: Mapping[str, tuple[str, ...]] = {
+    "risk": ("larger groups ([[--k 20,50]])", _GROUPED_ALIKE, "methods that draw ([[--methods]])"),
+    "contract": ("larger groups ([[--k 20,50]])", _GROUPED_ALIKE),
+    "utility": ("smaller groups ([[--k 3]])", "other methods ([[--methods]])"),
 }
-"""What may bring a figure within its limit, by what the figure is about."""
+"""What to try so that a figure comes within its limit, by what the figure is about."""
+_OF_KEYS = (
+    "let tune try {other} treatments of keys ([[--recode FIELD=width:10]], [[--key-k 3]]; a weight that is "
+    "written is a key as well: [[--recode W=breaks:0,100:mean]]), or leave a field out ([[--role FIELD=identifier]])"
+)
 _FEW = 3
 """Candidates and figures that a sentence names; more are counted."""
 NEAR_UNMASKED = 90.0
@@ -421,15 +423,17 @@ def _next_steps(broken: Iterable[str], *, treated: bool, by_rules: bool) -> Iter
     by_rules : bool
         Whether a candidate groups records otherwise than over all fields together.
     """
-    by_steps: dict[str, list[str]] = {}
+    by_subject: dict[str, list[Term]] = {}
     for name in broken:
         figure = figure_of(name)
         about = "keys" if "keys" in figure.needs and figure.group == "risk" else figure.group
-        by_steps.setdefault(_STEPS[about], []).append(name)
-    for steps, names in by_steps.items():
-        if not by_rules:
-            steps = re.sub(r"(,| or) \[\[--grouping all\]\]", "", steps)  # noqa: PLW2901 -- all have it
-        yield Note(f"for {{names}} {steps}", names=[*map(Term, names)], other="coarser" if treated else "some")
+        by_subject.setdefault(about, []).append(Term(name))
+    for subject, names in by_subject.items():
+        if subject == "keys":
+            yield Note(f"for {{names}} {_OF_KEYS}", names=names, other="coarser" if treated else "some")
+        else:
+            ways = [Note(way) for way in _STEPS[subject] if by_rules or way != _GROUPED_ALIKE]
+            yield Note("for {names} try {ways:or}", names=names, ways=ways)
 
 
 def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], name: str) -> float:
