@@ -30,9 +30,11 @@ from masktron.contracts import (
     ValuesExchanged,
 )
 from masktron.errors import UsageError
+from masktron.methods.hierarchical import HierarchicalMethod
 from masktron.problems.wording import sentence
 from masktron.sources.column import Column
 from masktron.verify.method_contract import (
+    QUANTILE,
     Pair,
     check_pair,
     following,
@@ -594,6 +596,11 @@ def test_settings_beside_a_manifest_declare_no_codes(tmp_path: Path) -> None:
     config = masktron.Config(missing={"*": ["-5"]})
     result = masktron.check(case.out, case.rules, original=case.data, manifest=case.manifest, config=config)
     assert result.violations
+
+
+def test_the_threshold_that_is_verified_is_that_of_the_method() -> None:
+    assert HierarchicalMethod().quantile == QUANTILE
+    assert HierarchicalMethod().side == "upper"
 
 
 def test_a_contract_of_another_method_is_found(tmp_path: Path) -> None:
