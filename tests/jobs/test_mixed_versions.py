@@ -21,11 +21,10 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.rerun.facts import rule_digests
 from masktron.jobs.revalidate import Asking
 from masktron.judge import exact
-from masktron.judge.findings import Evaluation
+from masktron.judge.findings import Evaluation, Tier
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.second_opinions import SMALL_FILE, Cutting, Question, engine_opinions
 from masktron.judge.tiered import evaluate
-from masktron.judge.walk import Tier
 from masktron.masking import judging
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging

@@ -10,11 +10,10 @@ import pytest
 
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.judge import exact
-from masktron.judge.findings import Evaluation
+from masktron.judge.findings import Evaluation, Tier
 from masktron.judge.nested import unit_program
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.tiered import evaluate, tiers_asked
-from masktron.judge.walk import Tier
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.xml.nested_units import NestedUnits, survey_nested
 from nested_pairs import Element, NestedMaker

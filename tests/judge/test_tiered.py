@@ -22,9 +22,9 @@ from masktron.judge import tiered
 from masktron.judge.columns.program import compile_program
 from masktron.judge.deferral import DocumentFrame
 from masktron.judge.exact import evaluate
-from masktron.judge.findings import Evaluation, Finding, Shown
+from masktron.judge.findings import Assigned, Evaluation, Finding, Shown, Tier
 from masktron.judge.request import EvaluationRequest
-from masktron.judge.walk import Assigned, Tier, Walk
+from masktron.judge.walk import Walk
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Batch

@@ -22,9 +22,9 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.run_places import MaskRequest
 from masktron.jobs.validate import ValidateRequest, run_validate
 from masktron.judge.exact import evaluate
+from masktron.judge.findings import Assigned, Tier
 from masktron.judge.request import EvaluationRequest
 from masktron.judge.shortcuts import looks_through
-from masktron.judge.walk import Assigned, Tier
 from masktron.problems.wording import sentence
 from masktron.rulebook.expressions.parsing import parsed
 from masktron.rulebook.schematron.reader import read_rules

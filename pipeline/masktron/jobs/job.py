@@ -17,7 +17,7 @@ from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import levels_of, open_rulebook
-from masktron.judge import Assigned, Evaluation, Finding, Kept, Sink, Tier, tiers_of, verdicts
+from masktron.judge import Assigned, Evaluation, Finding, Kept, Sink, tiers_of, verdicts
 from masktron.problems.problem import Known, Rule
 from masktron.progress import Progress, expect, no_progress
 from masktron.report.wording import rule_text
@@ -150,12 +150,7 @@ class Job:
             Of the file. Which checks need the whole document after all is known only after it.
         """
         reason = self.source.shape.reason or "the file is small, or not written as plain records"
-        tiers = (evaluation and evaluation.tiers) or tiers_of(self.rulebook, self.source, reason)
-        back = {one.check: one for one in evaluation.handed_back} if evaluation is not None else {}
-        return tuple(
-            Assigned(Tier.DOCUMENT if back[i].whole else Tier.RECORDS, back[i].reason) if i in back else own
-            for i, own in enumerate(tiers)
-        )
+        return (evaluation and evaluation.tiers) or tiers_of(self.rulebook, self.source, reason)
 
     def undecided(
         self, original: Source | None, progress: Progress, executor: Executor | None = None

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from masktron.judge.columns.program import compile_program as compile_program
     from masktron.judge.domains import domain_values as domain_values
     from masktron.judge.exact import RecordJudge as RecordJudge
+    from masktron.judge.findings import Assigned as Assigned
     from masktron.judge.findings import Departure as Departure
     from masktron.judge.findings import Evaluation as Evaluation
     from masktron.judge.findings import Finding as Finding
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from masktron.judge.findings import MemberValues as MemberValues
     from masktron.judge.findings import Shown as Shown
     from masktron.judge.findings import ShownLevel as ShownLevel
+    from masktron.judge.findings import Tier as Tier
     from masktron.judge.findings import Verdict as Verdict
     from masktron.judge.programs import Original as Original
     from masktron.judge.programs import describe_engine as describe_engine
@@ -93,9 +95,7 @@ if TYPE_CHECKING:
     from masktron.judge.tiered import verdicts as verdicts
     from masktron.judge.walk import ENGINE_MEMORY as ENGINE_MEMORY
     from masktron.judge.walk import PRACTICAL_MEMORY as PRACTICAL_MEMORY
-    from masktron.judge.walk import Assigned as Assigned
     from masktron.judge.walk import CompiledColumns as CompiledColumns
-    from masktron.judge.walk import Tier as Tier
 
 _MODULES = {
     "artefacts": "Artefacts",
@@ -103,7 +103,7 @@ _MODULES = {
     "columns.program": "compile_program",
     "domains": "domain_values",
     "exact": "RecordJudge",
-    "findings": "Departure Evaluation Finding FindingKind MemberValues Shown ShownLevel Verdict",
+    "findings": "Assigned Departure Evaluation Finding FindingKind MemberValues Shown ShownLevel Tier Verdict",
     "programs": "Original describe_engine",
     "recommended": "reads_of",
     "report_reader": "expanded_name",
@@ -114,7 +114,7 @@ _MODULES = {
     "shortcuts": "Finder looks_through",
     "stylesheet": "DIALECTS",
     "tiered": "tiers_inside tiers_of verdicts",
-    "walk": "ENGINE_MEMORY PRACTICAL_MEMORY Assigned CompiledColumns Tier",
+    "walk": "ENGINE_MEMORY PRACTICAL_MEMORY CompiledColumns",
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from xml.parsers import expat
@@ -122,6 +122,32 @@ class Departure:
     accepted: int
 
 
+class Tier(Enum):
+    """How a check is evaluated, as it is shown."""
+
+    COLUMNS = "1: columns"
+    RECORDS = "2: record by record"
+    ACROSS = "2: across records, two passes"
+    DOCUMENT = "3: whole document"
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The tier of a check.
+
+    Attributes
+    ----------
+    reason : str
+        Why it is not a lower one; empty for columns.
+    """
+
+    tier: Tier
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.tier.value}{self.reason and f' ({self.reason})'}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """The outcome of all checks on all records.
@@ -148,7 +174,7 @@ class Evaluation:
     objections : mapping of int to str
         Checks of which something else than the counts is wrong.
     tiers : tuple of Assigned
-        How each check was to be judged, of a file that was read as columns: see `masktron.judge.walk`.
+        How each check was judged, of a file that was read as columns.
     """
 
     verdicts: NDArray[np.uint8] | None
@@ -163,7 +189,7 @@ class Evaluation:
     first: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     left: Mapping[int, str] = field(default_factory=dict)
     objections: Mapping[int, str] = field(default_factory=dict)
-    tiers: tuple[Any, ...] = ()
+    tiers: tuple[Assigned, ...] = ()
 
     @property
     def judged(self) -> NDArray[np.uint8]:

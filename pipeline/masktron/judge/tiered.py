@@ -23,23 +23,14 @@ from masktron.judge import exact
 from masktron.judge.across.two_passes import Across, Batches, FlatTable, TwoPasses, plan_passes
 from masktron.judge.columns.program import compile_program
 from masktron.judge.deferral import ColumnCounter, DocumentFrame, OutcomeCache
-from masktron.judge.findings import Evaluation, Finding
+from masktron.judge.findings import Assigned, Evaluation, Finding, Tier
 from masktron.judge.programs import Documents
 from masktron.judge.recommended import reads_of
 from masktron.judge.report_reader import outside_names
 from masktron.judge.request import EvaluationOptions, EvaluationRequest, VerdictTally
 from masktron.judge.rewriting import Reads
 from masktron.judge.runner import Runner, engine_name, engines_of, runs_of
-from masktron.judge.walk import (
-    Assigned,
-    ColumnCompiler,
-    CompiledColumns,
-    Lane,
-    Tier,
-    Walk,
-    assign,
-    without_columns,
-)
+from masktron.judge.walk import ColumnCompiler, CompiledColumns, Lane, Walk, assign, without_columns
 from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook
@@ -169,15 +160,13 @@ def _in_columns_if_across(request: EvaluationRequest) -> EvaluationRequest:
         return request
     if not path.is_file() or not has_records(path, MANY_ACROSS):
         return request
-    found = survey_plain(path, record=layout.record_tag.rpartition("}")[2])
-    frame = None if found is None or found[0] != layout else DocumentFrame.of(path, layout)
-    if found is None or frame is None:
+    found = _plain(path, layout.record_tag.rpartition("}")[2])
+    if found is None or found[0].layout != layout:
         return request
+    records, frame = found
     tiers = tiers_inside(rulebook, layout, frame.outside)
     plan, _ = plan_passes(rulebook, layout, frame.outside, tiers, request.engines, (layout, frame.outside))
-    if plan is None or not plan.needed:
-        return request
-    return replace(request, flat=PlainRecords(path, layout, found[2]))
+    return request if plan is None or not plan.needed else replace(request, flat=records)
 
 
 def tiers_of(rulebook: Rulebook, source: Source, reason: str = "") -> tuple[Assigned, ...]:
@@ -230,15 +219,19 @@ def tiers_inside(
     return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compiler)[1]
 
 
-def _table(path: Path, record: str | None = None) -> FlatTable | None:
-    """Return a file as a table, if it is one."""
+def _plain(path: Path, record: str) -> tuple[PlainRecords, DocumentFrame] | None:
+    """Return the records of a file and what stands around them, if it is plain."""
     found = survey_plain(path, record=record)
     frame = None if found is None else DocumentFrame.of(path, found[0])
-    if found is None or frame is None:
+    return None if found is None or frame is None else (PlainRecords(path, found[0], found[2]), frame)
+
+
+def _table(path: Path, record: str) -> FlatTable | None:
+    """Return a file as a table, if it is one."""
+    if (found := _plain(path, record)) is None:
         return None
-    layout, _, plain = found
-    records = PlainRecords(path, layout, plain)
-    return FlatTable(lambda: path, layout, frame, lambda: _prefetched(records.batches()))
+    records, frame = found
+    return FlatTable(lambda: path, records.layout, frame, lambda: _prefetched(records.batches()))
 
 
 def _prefetched[B: Batch](batches: Generator[B]) -> Generator[B]:
@@ -295,7 +288,10 @@ def over_columns(request: EvaluationRequest, blocks: Blocks) -> Evaluation:
     used = engine_name(rulebook, layout, request.engine)
     # what an engine sees of records that our reader cut is not its own reading of the file
     result = tally.evaluation(f"masktron's columns with {used}" if own or done else used)
-    return replace(result, handed_back=() if passes is None else passes.handed_back(tiers), tiers=planned)
+    handed_back = () if passes is None else passes.handed_back(tiers)
+    given_up = {one.check: Assigned(Tier.DOCUMENT if one.whole else Tier.RECORDS, one.reason) for one in handed_back}
+    used_tiers = tuple(given_up.get(check, own) for check, own in enumerate(planned))
+    return replace(result, handed_back=handed_back, tiers=used_tiers)
 
 
 def _planned(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from types import MappingProxyType
 from typing import Protocol
 
@@ -23,7 +22,7 @@ from masktron.judge.deferral import (
     OutcomeCounts,
     places_of,
 )
-from masktron.judge.findings import Finding, Shown, Verdict
+from masktron.judge.findings import Assigned, Finding, Shown, Tier, Verdict
 from masktron.judge.report_reader import Failure, FindingMaker, RecordPlace, read_report
 from masktron.judge.request import VerdictTally
 from masktron.judge.runner import Runner, usual_engines
@@ -34,38 +33,11 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.record_layout import Layout
 
-
-class Tier(Enum):
-    """How a check is evaluated, as it is shown."""
-
-    COLUMNS = "1: columns"
-    RECORDS = "2: record by record"
-    ACROSS = "2: across records, two passes"
-    DOCUMENT = "3: whole document"
-
-
 ENGINE_MEMORY: Mapping[EngineName, int] = MappingProxyType({"recommended": 46, "libxml2": 46, "saxon": 33})
 """Bytes of memory for a byte of the file while an engine sees the whole document; measured on the census sample,
 repeated to 50,000 and 150,000 records. libxml2 takes 23, once in this process and once in its own."""
 PRACTICAL_MEMORY = 8_000_000_000
 """Bytes of memory beyond which a document is not for a usual machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """The tier of a check.
-
-    Attributes
-    ----------
-    reason : str
-        Why it is not a lower one; empty for columns.
-    """
-
-    tier: Tier
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.tier.value}{self.reason and f' ({self.reason})'}"
 
 
 class CompiledColumns(Protocol):

@@ -21,12 +21,12 @@ from masktron.judge.across.rewrite import DerivedBatch, constant_text
 from masktron.judge.across.selection import Aggregate, NotAcross, Predicate, RecordSource
 from masktron.judge.deferral import DocumentFrame, OutcomeCache
 from masktron.judge.exact import RecordJudge, report_whole
-from masktron.judge.findings import HandedBack, Shown, Verdict
+from masktron.judge.findings import Assigned, HandedBack, Shown, Tier, Verdict
 from masktron.judge.programs import Documents
 from masktron.judge.request import VerdictTally
 from masktron.judge.runner import Runner, runs_of, usual_engines
 from masktron.judge.stylesheet import EngineName
-from masktron.judge.walk import Assigned, ColumnCompiler, CompiledColumns, Lane, Tier
+from masktron.judge.walk import ColumnCompiler, CompiledColumns, Lane
 from masktron.rulebook.analysis import readers
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
